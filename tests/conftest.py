@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -27,7 +28,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 gc.disable()
 
 # a busy machine makes no test fail: what a test may take is counted in time of the processor, below
-ANY_SPEED: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+ANY_SPEED: dict[str, Any] = {
+    "deadline": None,
+    # a folder may serve all examples: those that write there write all anew
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+}
 settings.register_profile("quick", max_examples=25, **ANY_SPEED)
 settings.register_profile("thorough", max_examples=100, **ANY_SPEED)
 settings.load_profile("quick")
@@ -82,24 +87,29 @@ def shared_data() -> Path:
 AskRanks = Callable[..., list[dict[str, Any]]]
 
 
-@pytest.fixture(scope="session")
-def ask_ranks() -> Iterator[AskRanks]:
-    """``ask_ranks(ranks=2, ..)`` has two processes train together, and returns what each said; see ``ranked.py``."""
-    root = Path(__file__).resolve().parents[1]
-    command = [sys.executable, "-m", "tests.ranked"]
+@contextmanager
+def asking(module: str) -> Iterator[Callable[..., Any]]:
+    """Ask ``python -m MODULE``, which answers each line, a request in JSON, by one."""
+    root, command = Path(__file__).resolve().parents[1], [sys.executable, "-m", module]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) as process:
         assert process.stdin is not None and process.stdout is not None
         requests, answers = process.stdin, process.stdout
         answers.readline()  # it is ready
 
-        def ask(**request: Any) -> list[dict[str, Any]]:
+        def ask(**request: Any) -> Any:
             requests.write(json.dumps(request, default=str) + "\n")
             requests.flush()
-            said: list[dict[str, Any]] = json.loads(answers.readline())
-            return said
+            return json.loads(answers.readline())
 
         yield ask
         requests.close()
+
+
+@pytest.fixture(scope="session")
+def ask_ranks() -> Iterator[AskRanks]:
+    """``ask_ranks(ranks=2, ..)`` has two processes train together, and returns what each said; see ``ranked.py``."""
+    with asking("tests.ranked") as ask:
+        yield ask
 
 
 @pytest.fixture(scope="session")

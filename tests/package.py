@@ -46,8 +46,3 @@ def strings_of(place: str) -> list[str]:
     docstrings = {id(node.value) for node in nodes_of(place, ast.Expr)}
     constants = [node for node in nodes_of(place, ast.Constant) if id(node) not in docstrings]
     return [node.value for node in constants if isinstance(node.value, str)]
-
-
-def trees() -> dict[str, ast.Module]:
-    """The syntax tree of every file, by its path in the package."""
-    return {place: tree_of(place) for place in code()}

@@ -9,13 +9,12 @@ import contextlib
 import gc
 import importlib
 import io
-import json
 import os
 import signal
 import socket
-import sys
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -110,38 +109,21 @@ def of_all_ranks(request: dict[str, Any]) -> list[dict[str, Any]]:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
-    children = []
-    for rank in range(request["ranks"]):
-        reading, writing = os.pipe()
-        child = os.fork()
-        if not child:
-            place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": request["ranks"], "MASTER_PORT": port}
-            place |= {"TORCHELASTIC_RESTART_COUNT": request.get("restarts", 0)}
-            os.environ.update({name: str(value) for name, value in place.items()})
-            os.environ.update(MASTER_ADDR="127.0.0.1", TORCHELASTIC_RUN_ID="test")
-            os.write(writing, json.dumps(answer(request, rank)).encode())
-            os._exit(0)
-        os.close(writing)
-        children.append((child, reading))
-    answers = []
-    for child, reading in children:
-        with open(reading, "rb") as pipe:
-            said = pipe.read()
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        answers.append({"signal": -status} if status < 0 else json.loads(said))
-    return answers
+
+    def answer_at(rank: int) -> dict[str, Any]:
+        place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": request["ranks"], "MASTER_PORT": port}
+        place |= {"TORCHELASTIC_RESTART_COUNT": request.get("restarts", 0)}
+        os.environ.update({name: str(value) for name, value in place.items()})
+        os.environ.update(MASTER_ADDR="127.0.0.1", TORCHELASTIC_RUN_ID="test")
+        return answer(request, rank)
+
+    waits = [toy.fork(partial(answer_at, rank)) for rank in range(request["ranks"])]
+    return [wait() for wait in waits]
 
 
-def serve() -> None:
-    """Answer requests from standard input, one JSON object a line."""
+if __name__ == "__main__":
     # what every process would import by itself: torch._dynamo is for the first optimizer
     for module in ("torch._dynamo", "anaphora.experiment.run_training", "anaphora.experiment.reading", *TASKS.values()):
         importlib.import_module(module)
     gc.freeze()  # no process looks through it, nor copies the memory that it would mark
-    print(json.dumps({"ready": True}), flush=True)
-    for line in sys.stdin:
-        print(json.dumps(of_all_ranks(json.loads(line))), flush=True)
-
-
-if __name__ == "__main__":
-    serve()
+    toy.serve(of_all_ranks)

@@ -21,6 +21,7 @@ from anaphora.cli.app import app, main
 from anaphora.experiment.settings import every_setting
 
 ROOT = Path(__file__).resolve().parents[1]
+COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 STAGED = ROOT / "build" / "pages"
 SITE = ROOT / "build" / "site"
 CODE = re.compile(r"^( *)(`{3,})[^\n]*\n.*?^\1\2`*$|^ {4}[^\n]*|`[^`\n]+`", re.MULTILINE | re.DOTALL)
@@ -70,7 +71,7 @@ def printed(*command: str) -> str:
 def commands() -> str:
     """Return the page of commands: the help of each."""
     parts = ["# Commands\n\nThe help of every command, as `anaphora COMMAND --help` prints it.\n"]
-    for verb in get_command(app).commands:  # type: ignore[attr-defined]
+    for verb in COMMANDS:
         parts.append(f"## {verb}\n\n```text\n{printed(verb, '--help').strip()}\n```\n")
     return "\n".join(parts)
 

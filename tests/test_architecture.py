@@ -3,8 +3,6 @@
 import ast
 import re
 import tomllib
-from collections.abc import Iterable
-from math import inf
 
 from anaphora.tasks.registry import TASKS
 from tests.package import PACKAGE, ROOT, code, nodes_of, strings_of
@@ -13,23 +11,15 @@ LONGEST = {ast.ClassDef: 250, ast.FunctionDef: 60, ast.AsyncFunctionDef: 60}
 """Lines of a class or a function."""
 
 
-def too_long(node: ast.AST) -> bool:
-    return node.end_lineno - node.lineno >= LONGEST.get(type(node), inf)  # type: ignore[attr-defined]
-
-
 def test_no_file_class_or_function_is_too_long() -> None:
     tests = {str(path): path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
     assert [place for place, text in (code() | tests).items() if text.count("\n") > 400] == []
-    found = [(place, node.name) for place in code() for node in nodes_of(place, *LONGEST) if too_long(node)]
-    assert found == []
+    nodes = [(place, node) for place in code() for node in nodes_of(place, *LONGEST)]
+    assert [(place, one.name) for place, one in nodes if one.end_lineno - one.lineno >= LONGEST[type(one)]] == []
 
 
 MAY_NAME_OPTIONS = {"cli", "experiment", "tasks", "data", "datacheck", "run", "serving"}
 """Folders whose messages may name options of the command line; the others are called from Python too."""
-
-
-def options_named_in(texts: Iterable[str]) -> list[str]:
-    return [text for text in texts if re.search(r"(^|[^\w-])--[a-z]", text)]
 
 
 def test_no_message_that_python_sees_names_an_option_of_the_command_line() -> None:
@@ -37,15 +27,9 @@ def test_no_message_that_python_sees_names_an_option_of_the_command_line() -> No
         place: named
         for place in code()
         if place.split("/")[0] not in MAY_NAME_OPTIONS and not place.endswith("__main__.py")
-        if (named := options_named_in(strings_of(place)))
+        if (named := [text for text in strings_of(place) if re.search(r"(^|[^\w-])--[a-z]", text)])
     }
     assert found == {}
-
-
-def experiment_classes() -> set[str]:
-    """The names of the experiments of all tasks."""
-    configs = [place for place in code() if re.fullmatch(r"tasks/\w+/config\.py", place)]
-    return {node.name for place in configs for node in nodes_of(place, ast.ClassDef)}
 
 
 def strings(node: ast.AST) -> set[object]:
@@ -68,7 +52,8 @@ def branches_on(classes: set[str], names: set[str], place: str) -> list[str]:
 
 
 def test_nothing_outside_the_tasks_branches_on_a_task() -> None:
-    classes, names = experiment_classes(), set(TASKS)
+    configs = [place for place in code() if re.fullmatch(r"tasks/\w+/config\.py", place)]
+    classes, names = {node.name for place in configs for node in nodes_of(place, ast.ClassDef)}, set(TASKS)
     assert len(classes) >= len(TASKS)
     outside = [place for place in code() if not place.startswith("tasks/")]
     found = {place: branches for place in outside if (branches := branches_on(classes, names, place))}
@@ -124,10 +109,7 @@ def test_every_place_of_the_package_has_a_tier() -> None:
 
 def test_constraints_pin_every_dependency_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [
-        *project["dependencies"],
-        *(name for extra in project["optional-dependencies"].values() for name in extra),
-    ]
+    wanted = sum(project["optional-dependencies"].values(), project["dependencies"])
     pinned = {
         line.partition("==")[0].lower().replace("_", "-")
         for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()

@@ -6,7 +6,6 @@ from pydantic import Field
 from anaphora.config import ByKind, Config
 from anaphora.errors import ConfigError
 from anaphora.options import SET, Conflict, other_than
-from anaphora.wording import nearest
 
 
 class Lstm(Config):
@@ -40,12 +39,6 @@ class Recipe(Config):
     name: str
     encoder: Encoder = Encoder()
     text: Annotated[Bpe | Character, Field(discriminator="tokenizer")] = Bpe()
-
-
-def complaint(**encoder: Any) -> str:
-    with pytest.raises(ConfigError) as caught:
-        Recipe.parse({"name": "reverse", "encoder": encoder}, "reverse.toml")
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +78,9 @@ def complaint(**encoder: Any) -> str:
     ],
 )
 def test_a_wrong_option_is_named_with_what_came_and_what_is_known(options: dict[str, Any], sentence: str) -> None:
-    assert complaint(**options) == sentence
+    with pytest.raises(ConfigError) as caught:
+        Recipe.parse({"name": "reverse", "encoder": options}, "reverse.toml")
+    assert str(caught.value) == sentence
 
 
 @pytest.mark.parametrize(
@@ -104,11 +99,6 @@ def test_a_name_is_short_for_a_table_whole_numbers_are_numbers_and_arrays_are_tu
     assert Encoder.parse({"cell": "gru"}, "x") == Encoder.parse({"cell": {"kind": "gru"}}, "x") == Encoder(cell=Gru())
     encoder = Encoder.parse({"dropout": 0, "sizes": [1, 2]}, "x")
     assert (encoder.dropout, encoder.sizes) == (0.0, (1, 2))
-
-
-def test_no_name_is_suggested_when_none_is_near() -> None:
-    assert nearest("xyz", ["gru", "lstm"]) == ""
-    assert nearest("lstn", ["gru", "lstm"]) == " Did you mean 'lstm'?"
 
 
 class Both(Encoder):

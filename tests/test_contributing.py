@@ -35,16 +35,14 @@ def page(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-@pytest.fixture
-def cell(page: ModuleType) -> Cell:
-    made = page.Tanh()
-    assert isinstance(made, Cell)
-    return made
-
-
-def test_the_example_cell_is_the_one_of_torch(cell: Cell) -> None:
-    stack = Stack(StackConfig().model_copy(update={"cell": cell, "size": 7}), 5, "example")
+def stack_of(cell: Cell, layers: int) -> Stack:
+    stack = Stack(StackConfig().model_copy(update={"cell": cell, "layers": layers, "size": 7}), 5, "example")
     stack.initialise(Xavier(), torch.Generator().manual_seed(1))
+    return stack
+
+
+def test_the_example_cell_is_the_one_of_torch(page: ModuleType) -> None:
+    stack = stack_of(page.Tanh(), layers=1)
     theirs = torch.nn.RNN(5, 7)
     weights = stack.weights.tensors()
     with torch.no_grad():
@@ -56,9 +54,8 @@ def test_the_example_cell_is_the_one_of_torch(cell: Cell) -> None:
     torch.testing.assert_close(stack(x_TBD, torch.tensor([6, 6])).outputs["h"], theirs(x_TBD)[0])
 
 
-def test_the_example_cell_trains_in_c_as_by_torch(cell: Cell) -> None:
-    stack = Stack(StackConfig().model_copy(update={"cell": cell, "layers": 2, "size": 7}), 5, "example")
-    stack.initialise(Xavier(), torch.Generator().manual_seed(1))
+def test_the_example_cell_trains_in_c_as_by_torch(page: ModuleType) -> None:
+    stack = stack_of(page.Tanh(), layers=2)
     assert [str(loop) for loop in loops(stack.program)] == ["loop of layer0: in C", "loop of layer1: in C"]
     x_TBD = torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(2))
 
@@ -75,8 +72,7 @@ def test_the_sketched_cell_is_the_derived_one_and_is_reported(page: ModuleType) 
     x_TBD = torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(1))
     results, said = {}, list[Event]()
     for made in page.Tanh(), page.Sketch():
-        stack = Stack(StackConfig().model_copy(update={"cell": made, "layers": 2, "size": 7}), 5, "example")
-        stack.initialise(Xavier(), torch.Generator().manual_seed(1))
+        stack = stack_of(made, layers=2)
         h = stack(x_TBD, torch.tensor([4, 2, 3])).outputs["h"]
         h.square().sum().backward()
         results[made.kind] = [h.detach(), *(weight.grad for weight in stack.parameters())]

@@ -1,5 +1,6 @@
-"""Every command and every call that a document or a help text shows is one that the program understands."""
+"""Pages, notebooks and help texts: what they show is understood, what they name is there, and nothing is left out."""
 
+import json
 import re
 import shlex
 import shutil
@@ -12,19 +13,16 @@ from typing import Any
 
 import pytest
 import typer
-from typer.main import get_command
 
 from anaphora import recipes
-from anaphora.cli.app import app
 from anaphora.cli.options import AdaptationOptions
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.events import Event
 from anaphora.experiment.reading import read_experiment
-from tests.site import MADE, SITE, anchors, build, commands, linked, links, pages, settings
+from anaphora.run.upgrade import GONE, NAMES, VALUES
+from tests.site import COMMANDS, MADE, ROOT, SITE, anchors, build, commands, linked, links, pages, settings
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGES = pages()
-COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 USAGE_ERROR: Any = typer.BadParameter.__base__  # of the click that typer has
 
 
@@ -62,7 +60,7 @@ def fault_of(line: str) -> str:
 
 @pytest.mark.parametrize("shown", [DOCUMENTED, HELPED, IN_RECIPES], ids=["documents", "help", "recipes"])
 def test_every_command_that_is_shown_is_understood(shown: list[tuple[str, str]]) -> None:
-    assert [(where, line, fault) for where, line in shown if (fault := fault_of(line))] == []
+    assert len(shown) > 5 and [(where, line, fault) for where, line in shown if (fault := fault_of(line))] == []
 
 
 def test_every_adaptation_that_is_shown_is_understood() -> None:
@@ -79,10 +77,6 @@ def test_an_extra_is_installed_from_a_checkout_too() -> None:
         for extra in re.findall(r"pip install 'anaphora\[(\w+)\]'", text):
             assert extra in extras
             assert f"pip install '.[{extra}]'" in text
-
-
-def test_there_are_commands_to_look_at() -> None:
-    assert min(len(DOCUMENTED), len(HELPED), len(IN_RECIPES)) > 5
 
 
 def test_links_lead_to_pages_and_headings_that_exist() -> None:
@@ -105,9 +99,8 @@ def test_the_reference_of_the_site_has_every_command_option_and_table() -> None:
     page = commands()
     for verb, command in COMMANDS.items():
         assert f"\n## {verb}\n" in page
-        assert [
-            option for one in command.params for option in one.opts if option not in page and option != one.name
-        ] == []
+        options = [option for one in command.params for option in one.opts if option != one.name]
+        assert [option for option in options if option not in page] == []
     assert "\n## decoder\n" in settings() and "readout_size" in settings()
 
 
@@ -160,9 +153,8 @@ def test_the_site_is_accessible_and_its_search_needs_no_network() -> None:
 @pytest.mark.slow
 def test_examples_in_python_call_what_there_is_as_it_is_called(tmp_path: Path) -> None:
     for page in PAGES:
-        for number, example in enumerate(
-            re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-        ):
+        examples = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+        for number, example in enumerate(examples):
             (tmp_path / f"{page.stem.replace('-', '_')}_{number}.py").write_text(example, encoding="utf-8")
     # an example may use names and files that earlier ones of its page define, and functions without types
     unchecked = ("name-defined", "import-not-found", "no-untyped-def", "var-annotated")
@@ -171,3 +163,58 @@ def test_examples_in_python_call_what_there_is_as_it_is_called(tmp_path: Path) -
     command = [sys.executable, "-m", "mypy", *options, *map(str, sorted(tmp_path.glob("*.py")))]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout
+
+
+def test_the_page_lists_every_renamed_option_and_value_and_nothing_else() -> None:
+    def dotted(table: str, option: str) -> str:
+        return f"{table}.{option}" if table else option
+
+    options = [
+        f"| `{dotted(table, old)}` | " + ("removed" if new == GONE else f"`{dotted(table, new)}` |")
+        for table, names in NAMES.items()
+        for old, new in names.items()
+    ]
+    changed_values = [
+        f'| `{dotted(table, option)}` | `"{old}"` | `"{new}"` |'
+        for (table, option), values in VALUES.items()
+        for old, new in values.items()
+    ]
+    page = (ROOT / "docs" / "reference" / "renamed-options.md").read_text(encoding="utf-8")
+    assert [row for row in (*options, *changed_values) if row not in page] == []
+    assert sum(line.startswith("| `") for line in page.splitlines()) == len(options) + len(changed_values)
+
+
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+
+
+def cells(notebook: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return found
+
+
+def test_notebooks_are_stored_without_outputs() -> None:
+    code = [cell for notebook in NOTEBOOKS for cell in cells(notebook) if cell["cell_type"] == "code"]
+    assert [cell["id"] for cell in code if cell["outputs"] or cell["execution_count"] is not None] == []
+    assert len(NOTEBOOKS) == 2 and len(code) > 10
+
+
+def test_pages_that_notebooks_name_are_there() -> None:
+    for notebook in NOTEBOOKS:
+        text = "".join(line for cell in cells(notebook) for line in cell["source"] if cell["cell_type"] == "markdown")
+        named = re.findall(r"\]\(([^)#]+)", text)
+        assert named and [name for name in named if not (notebook.parent / name).is_file()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.stem)
+def test_a_notebook_runs_and_shows_what_it_promises(notebook: Path, tmp_path: Path) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    opened = nbformat.read(notebook, as_version=4)
+    nbformat.validate(opened)
+    NotebookClient(opened, timeout=600, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    shown = [output for cell in opened.cells for output in cell.get("outputs", ())]
+    assert not [output for output in shown if output.get("name") == "stderr"], shown
+    assert sum("text/html" in output.get("data", {}) for output in shown) == 2
+    assert list(tmp_path.iterdir()) == []  # a notebook leaves nothing beside it

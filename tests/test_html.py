@@ -15,8 +15,6 @@ from anaphora.tasks.translation.translation import Translation
 
 from .conftest import Trained
 
-VOID = {"br", "meta", "image"}
-
 
 class Balanced(HTMLParser):
     """Refuses elements that are not closed in their order."""
@@ -27,7 +25,7 @@ class Balanced(HTMLParser):
         self.cells: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.open += [tag] if tag not in VOID else []
+        self.open += [tag] if tag not in ("br", "meta", "image") else []
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag

@@ -66,9 +66,7 @@ def words(count: int, longest: int) -> list[str]:
         ("kalchbrenner's second", False, 8, 0.98),
     ],
 )
-def test_a_translator_learns_to_spell_words(
-    name: str, backwards: bool, longest: int, least: float, tmp_path: Path
-) -> None:
+def test_a_translator_learns_to_spell(name: str, backwards: bool, longest: int, least: float, tmp_path: Path) -> None:
     step = -1 if backwards else 1
     known, unseen = words(3300, longest)[:3000], words(3300, longest)[3000:]
     for part, lines in ("train", known), ("val", unseen[:50]):

@@ -107,12 +107,7 @@ def test_a_wheel_is_for_any_python_of_one_platform(wheel: Path) -> None:
     assert re.fullmatch(rf"anaphora-{anaphora.__version__}-py3-none-(?!any).*\.whl", wheel.name)
 
 
-def environments() -> list[tuple[str, str]]:
-    """Each Python with the newest dependencies, and the oldest of them with the lowest."""
-    return [(python, "newest") for python in PYTHONS] + [(PYTHONS[0], "lowest")]
-
-
-@pytest.mark.parametrize(("python", "bounds"), environments())
+@pytest.mark.parametrize(("python", "bounds"), [*((python, "newest") for python in PYTHONS), (PYTHONS[0], "lowest")])
 def test_a_wheel_translates_as_this_checkout_without_torch(
     python: str, bounds: str, wheel: Path, bundle: Path, tmp_path: Path
 ) -> None:

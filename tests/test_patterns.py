@@ -117,9 +117,7 @@ def seconds(pattern: Any, methods: tuple[str, ...], letters: str) -> float:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize(("name", "pattern", "methods"), [pytest.param(*row, id=row[0]) for row in used_patterns()])
-def test_a_text_four_times_as_long_takes_about_four_times_as_long(
-    name: str, pattern: Any, methods: tuple[str, ...]
-) -> None:
+def test_four_times_the_text_takes_about_four_times_as_long(name: str, pattern: Any, methods: tuple[str, ...]) -> None:
     written = pattern.pattern
     letters = letters_of(written.decode("latin-1") if isinstance(written, bytes) else written)
     repeated = [*letters, *map("".join, product(letters[:3], repeat=2))]

@@ -1,8 +1,6 @@
-"""Documents, help, settings, recipes and messages use the field's standard terms."""
+"""Documents, help, settings, recipes and messages use the field's standard terms, and numbers that agree with nouns."""
 
 import ast
-import contextlib
-import io
 import re
 import tomllib
 from collections.abc import Iterator
@@ -10,12 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from anaphora.cli.app import app, main
+from anaphora.datacheck.findings import RULES
+from anaphora.wording import agreeing, inflect
 from tests.package import ROOT, code, docstrings_of, nodes_of, strings_of
+from tests.site import COMMANDS, printed
 
-COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "benchmarks" / "README.md"]
 
 DRIFTED = tomllib.loads(Path(__file__).with_name("drifted_terms.toml").read_text(encoding="utf-8"))
@@ -68,13 +66,6 @@ def test_docstrings_use_standard_terms() -> None:
     assert [(place, term) for place, term in found if term.partition(": say ")[2] not in BY_CONTEXT] == []
 
 
-def printed(*command: str) -> str:
-    """What a command prints."""
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        assert main(list(command)) == 0
-    return out.getvalue()
-
-
 @pytest.mark.parametrize("command", ["settings", "recipes"])
 def test_what_a_command_lists_uses_standard_terms(command: str) -> None:
     assert drifted(printed(command)) == []
@@ -102,3 +93,44 @@ def test_a_help_line_has_at_most_80_characters() -> None:
 def test_a_help_line_begins_with_an_imperative_or_a_noun() -> None:
     openings = ("what ", "how ", "where ", "so ")
     assert {place: line for place, line in help_lines().items() if line.lower().startswith(openings)} == {}
+
+
+NOUNS = (
+    "bytes|characters|checkpoints|classes|columns|epochs|fields|hypotheses|lines|minutes|outputs|pairs|predictions|"
+    "references|seconds|sentences|sources|texts|threads|tokens|translations|units|updates|words"
+)
+BARE = re.compile(rf'f"[^"]*\{{(?!inflect)([^{{}}"]+)\}} (?:{NOUNS})\b')
+LARGE = re.compile(
+    r"MEGABYTE|LIMIT|LONGEST|MOST|LARGEST|MAX_|SHORTEST|WIDTH|bytes|size|^tokens|most|width|^rows|_per_second|^:|tolist"
+)
+"""What is never 1, such as sizes of vocabularies, batches and files; templates of options; lists."""
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "text"),
+    [
+        (1, "line", "1 line"),
+        (2000, "source token", "2,000 source tokens"),
+        (3, "hypothesis", "3 hypotheses"),
+        (2, "class", "2 classes"),
+        (2, "vocabulary", "2 vocabularies"),
+        (2, "epoch", "2 epochs"),
+    ],
+)
+def test_a_noun_agrees_with_its_number(count: int, noun: str, text: str) -> None:
+    assert inflect(count, noun) == text
+
+
+def test_every_rule_of_the_data_check_agrees_with_one_line() -> None:
+    for rule in RULES.values():
+        assert agreeing(2, rule.what) == rule.what != agreeing(1, rule.what), rule.kind
+
+
+def test_no_message_puts_a_plural_noun_behind_a_bare_number() -> None:
+    found = [
+        f"{place}: {match.group()}"
+        for place, text in code().items()
+        for match in BARE.finditer(text)
+        if not LARGE.search(match.group(1))
+    ]
+    assert not found, "\n".join(found)

@@ -9,14 +9,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 import anaphora
-from anaphora.cli.app import app
 from anaphora.kernels.compiled.library import available
 from tests.package import ROOT
+from tests.site import COMMANDS
 
-COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
@@ -45,12 +43,8 @@ def test_a_workflow_gives_no_job_more_rights_than_it_needs() -> None:
 def test_the_citation_is_of_this_version() -> None:
     page = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for key, value in (
-        ("version", anaphora.__version__),
-        ("license", project["license"]),
-        ("abstract", project["description"]),
-    ):
-        assert f"\n{key}: {value}\n" in page
+    values = {"version": anaphora.__version__, "license": project["license"], "abstract": project["description"]}
+    assert [f"{key}: {value}" for key, value in values.items() if f"\n{key}: {value}\n" not in page] == []
     assert page.endswith("keywords:\n" + "".join(f"  - {word}\n" for word in project["keywords"]))
 
 

@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.package import trees
+from tests.package import code, tree_of
 
 EXECUTES = {
     *("pickle", "dill", "cloudpickle", "marshal", "shelve", "joblib", "yaml", "code", "runpy", "subprocess", "pty")
@@ -71,7 +71,7 @@ def _within(name: str, modules: set[str]) -> bool:
 
 
 def test_nothing_executes_what_it_reads_or_reaches_the_network() -> None:
-    assert [fault for place, tree in trees().items() for fault in faults(tree, place)] == []
+    assert [fault for place in code() for fault in faults(tree_of(place), place)] == []
 
 
 FOUND = (
@@ -95,7 +95,7 @@ ALLOWED = {
 
 
 def test_each_of_them_is_found_and_the_network_and_processes_are_for_a_few_files() -> None:
-    assert [code for code in FOUND if not faults(ast.parse(code), "run/files.py")] == []
-    for code, (allowed, elsewhere) in ALLOWED.items():
-        assert not faults(ast.parse(code), allowed) and faults(ast.parse(code), elsewhere)
+    assert [text for text in FOUND if not faults(ast.parse(text), "run/files.py")] == []
+    for text, (allowed, elsewhere) in ALLOWED.items():
+        assert not faults(ast.parse(text), allowed) and faults(ast.parse(text), elsewhere)
         assert faults(ast.parse("import pickle"), allowed)

@@ -1,13 +1,16 @@
-"""What may stand in a report: only sides that did the same, each in a process of its own."""
+"""What may stand in a report: what is proven, of sides that did the same, each in a process of its own."""
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
 from benchmarks import compare as comparing
+from benchmarks import proofs
 from benchmarks.compare import Comparison, UnequalError, check_equal, compare
-from benchmarks.machine import OtherWork
+from benchmarks.machine import OtherWork, this_machine
 from benchmarks.work import Sample, Setting, Work
 
 SETTING = Setting(threads=1, seed=1)
@@ -21,18 +24,9 @@ def slow(setting: Setting) -> Sample:
     return Sample(100.0, 4.0, {"tokens": 100.5}, float(os.getpid()))
 
 
-def short(setting: Setting) -> Sample:
-    return Sample(98.0, 4.0, {"tokens": 98.0}, 1.0)
+WORK = Work("toy", "a toy", "tokens", "a slower toy", {"fp32": 2.0, "bf16": 0.0}, lambda: None, fast, slow)
 
 
-def nothing() -> None:
-    pass
-
-
-WORK = Work("toy", "a toy", "tokens", "a slower toy", {"fp32": 2.0, "bf16": 0.0}, nothing, fast, slow)
-
-
-@pytest.mark.slow
 def test_every_run_is_a_process_of_its_own_and_sides_alternate() -> None:
     said: list[str] = []
     single, half = compare(WORK, replace(SETTING, quick=True), 2, said.append)
@@ -79,7 +73,7 @@ def test_a_round_beside_other_work_is_repeated(
 
 def test_sides_that_did_different_work_have_no_ratio() -> None:
     with pytest.raises(UnequalError, match=r"agree in tokens within 1%, but ours has 100 and the peer 98"):
-        check_equal(WORK, fast(SETTING), short(SETTING))
+        check_equal(WORK, fast(SETTING), Sample(98.0, 4.0, {"tokens": 98.0}, 1.0))
     check_equal(WORK, fast(SETTING), slow(SETTING))
 
 
@@ -90,3 +84,20 @@ def test_the_ratio_is_the_median_of_neighbouring_runs_which_reaches_a_bar() -> N
     for bar, reached in (0.0, True), (3.0, True), (3.1, False):
         found = Comparison(replace(WORK, bars={"fp32": bar}), "fp32", ours, theirs)
         assert (found.ratios, found.ratio, found.reached) == ((1.0, 4.0, 3.0), 3.0, reached)
+
+
+def test_a_proof_that_fails_stops_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proofs, "PROOFS", {"none": ("tests/kernels/no_such_test.py",)})
+    with pytest.raises(proofs.UnprovenError, match="should be proven before they are timed"):
+        proofs.prove("none")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/stat"), reason="this system does not tell what its cores do")
+def test_other_work_is_noticed_while_it_goes_on() -> None:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
+        try:
+            machine = this_machine()
+        finally:
+            process.kill()
+    assert machine.busy
+    assert 0.5 < machine.load <= (os.cpu_count() or 1)

@@ -3,25 +3,10 @@
 import torch
 
 from anaphora.batch import Batch, Ids
-from anaphora.experiment.reading import read_experiment
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
-from anaphora.tasks.translation.config import TranslationExperiment
 from benchmarks.flops import training_flops
-
-TOML = """
-task = "translate"
-[embedding]
-size = 3
-[encoder]
-cell = "gru"
-size = 5
-[decoder]
-cell = "lstm"
-size = 7
-[attention]
-score = "general"
-"""
+from tests.networks import made
 
 
 def rows(*lengths: int) -> Ids:
@@ -29,10 +14,9 @@ def rows(*lengths: int) -> Ids:
 
 
 def test_flops_are_counted_by_hand_without_padding() -> None:
-    experiment = read_experiment(TOML, "here")
-    assert isinstance(experiment, TranslationExperiment)
-    symbols = VocabularyInfo(size=11, pad=0, unk=1, bos=2, eos=3)
-    model = Translator(experiment, symbols, symbols)
+    tables = {"embedding": {"size": 3}, "encoder": {"cell": "gru", "size": 5}, "decoder": {"cell": "lstm", "size": 7}}
+    tables["attention"] = {"score": "general"}
+    model = made(Translator, "translate", tables, VocabularyInfo(size=11, pad=0, unk=1, bos=2, eos=3))
     batch = Batch(rows(4, 2), rows(3, 5), torch.arange(2), torch.zeros(2, dtype=torch.bool))
     source = 6 * (2 * 3 * 5 * (3 + 5) + 7 * 10)  # both directions, and the keys
     start = 2 * 2 * 7 * 10  # state and cell

@@ -5,9 +5,11 @@ from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
 
+from anaphora.evaluation.bleu import Score
 from benchmarks import records, report
 from benchmarks.compare import Comparison
 from benchmarks.machine import Machine
+from benchmarks.time_to_bleu import Curve, Point, write
 from benchmarks.work import Sample, Setting, Work
 
 MACHINE = Machine("AMD EPYC 7B13 64-Core Processor", 2, "avx2", 24.0, 0.1, "torch 1.2.3")
@@ -22,14 +24,10 @@ def nobody(setting: Setting) -> Sample:
     raise AssertionError("a report measures nothing")
 
 
-def comparison(bar: float, disturbed: int = 0) -> Comparison:
-    work = Work("toy", "a toy", "tokens", "a slower toy", {"bf16": bar}, lambda: None, nobody, nobody)
-    return Comparison(work, "bf16", side(4.0, 6.0, 8.0), side(2.0, 2.0, 2.0), disturbed)
-
-
 def written(folder: Path, machine: Machine = MACHINE, bar: float = 2.5, disturbed: int = 0) -> str:
     parts: report.Parts = {"bf16": {"encoder": 0.2, "rest": 0.1}}
-    compared = [comparison(bar, disturbed)]
+    work = Work("toy", "a toy", "tokens", "a slower toy", {"bf16": bar}, lambda: None, nobody, nobody)
+    compared = [Comparison(work, "bf16", side(4.0, 6.0, 8.0), side(2.0, 2.0, 2.0), disturbed)]
     path = report.write(
         machine, SETTING, "9 passed", compared, parts, "make", change="packed once", folder=folder / "reports"
     )
@@ -67,3 +65,16 @@ def test_records_have_a_line_for_every_work_precision_and_report(tmp_path: Path)
         f"| 2026-01-02 | abc1234 | {machine}, 1 threads | toy | fp32 | 3 tokens | 3.00 | - |",
         f"| {date.today()} | - | {machine}, 2 threads | toy | bf16 | 6 tokens | 3.00 | packed once |",
     ]
+
+
+def curve(name: str, *points: tuple[float, float]) -> Curve:
+    scored = [(minutes, Score("BLEU", bleu, "sig", "moses-lowercase")) for minutes, bleu in points]
+    return Curve(name, [Point(100 * number, *point) for number, point in enumerate(scored, 1)])
+
+
+def test_the_first_point_with_a_score_counts_and_a_peer_without_it_gives_a_bound(tmp_path: Path) -> None:
+    ours = curve("Anaphora, auto", (1, 25), (2, 31), (2.5, 29), (4, 36))
+    peer = curve("JoeyNMT 2.3.0", (20, 12), (25, 30), (80, 34.9))
+    page = write(MACHINE, SETTING, [ours, peer], "make bench", tmp_path).read_text(encoding="utf-8")
+    assert "| Anaphora, auto | 2.0 (12.5) | 4.0 (over 20.0) | 4.0 | 400 | 36.00 |" in page
+    assert "| JoeyNMT 2.3.0 | 25.0 | not in 80.0 | 80.0 | 300 | 34.90 |" in page

@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,26 +35,12 @@ def small(folder: Path, **changes: object) -> Table:
 def test_what_has_a_result_is_not_trained_again_and_what_was_stopped_is_gone_on_with(tmp_path: Path) -> None:
     one, said = small(tmp_path), list[str]()
     assert len({job.key for job in table.jobs(one)}) == 4
-
-    def work_off(stop_after: int = 10**9) -> int:
-        asked = iter(range(10**9))
-        found = queue.work_off(
-            "units",
-            one,
-            "a machine",
-            said.append,
-            silent,
-            stop=lambda: next(asked) >= stop_after,
-            results=tmp_path / "results",
-            runs=tmp_path / "runs",
-        )
-        return len(found)
-
-    first = work_off(stop_after=3)
-    assert first < 4 and len(list((tmp_path / "runs").iterdir())) == 1
-    assert work_off() == 4 and len(queue.left(one, queue.results_of(tmp_path / "results" / "units.jsonl"))) == 0
+    work_off = partial(queue.work_off, "units", one, "a machine", said.append, silent, runs=tmp_path / "runs")
+    work_off, asked = partial(work_off, results=tmp_path / "results"), count()
+    assert len(work_off(stop=lambda: next(asked) >= 3)) < 4 and len(list((tmp_path / "runs").iterdir())) == 1
+    assert len(work_off()) == 4 and len(queue.left(one, queue.results_of(tmp_path / "results" / "units.jsonl"))) == 0
     begun = len(said)
-    assert work_off() == 4 and len(said) == begun
+    assert len(work_off()) == 4 and len(said) == begun
     assert not list((tmp_path / "runs").iterdir())
     lines = [json.loads(line) for line in (tmp_path / "results" / "units.jsonl").read_text().splitlines()]
     assert [(line["system"], line["seed"]) for line in lines] == [("gru", 1), ("elman", 1), ("gru", 2), ("elman", 2)]
@@ -111,9 +98,7 @@ def text(name: str, **options: Any) -> Text:
     return Text(name=name, corpus="multi30k", source="en", target="de", test="test_2016_flickr", **options)
 
 
-def test_a_system_may_need_another_ones_run_and_one_training_is_measured_in_several_ways(
-    fetched: Path, tmp_path: Path
-) -> None:
+def test_a_system_may_need_another_run_and_a_training_is_measured_in_many_ways(fetched: Path, tmp_path: Path) -> None:
     data = 'data={files=["@text(few)"],source="en",target="de"}'
     german = 'data={files=["@text(german)"]}'
     start = 'start={run="@run(words)",vocabulary="only"}'
@@ -159,9 +144,7 @@ def test_a_text_has_the_pairs_that_are_asked_for(fetched: Path, tmp_path: Path) 
     assert not (tmp_path / "german" / "train.en").exists()
 
 
-def test_consecutive_pairs_are_joined_all_of_training_and_as_many_of_each_number_elsewhere(
-    fetched: Path, tmp_path: Path
-) -> None:
+def test_consecutive_pairs_are_joined_all_in_training_and_equally_many_elsewhere(fetched: Path, tmp_path: Path) -> None:
     made = text("joined", joined=3)
     made.make(tmp_path / "joined")
     assert made.digest != text("joined").digest
@@ -190,9 +173,7 @@ def test_a_system_may_be_trained_under_some_seeds_alone(tmp_path: Path) -> None:
     assert [(job.system.name, job.seed) for job in jobs] == [("a", 1), ("b", 1), ("b", 2)]
 
 
-def test_an_ensemble_is_one_row_of_all_seeds_and_a_row_may_be_held_against_another(
-    fetched: Path, tmp_path: Path
-) -> None:
+def test_an_ensemble_is_a_row_of_all_seeds_and_a_row_may_be_held_against_another(fetched: Path, tmp_path: Path) -> None:
     data = 'data={corpus="multi30k",source="en",target="de"}'
     words = System(name="words", recipe="bahdanau2015", settings=(data, *WORDS))
     together = words.model_copy(update={"name": "together", "ensemble": True})
@@ -236,14 +217,11 @@ def test_a_finding_holds_if_every_seed_says_so_or_if_seeds_differ_as_much(
 
 
 @pytest.mark.parametrize(("ahead", "verdict"), [((0.4,), "yes"), ((0.4, -0.1), "by some seeds only")])
-def test_a_bound_of_a_difference_is_a_finding_by_itself_even_of_one_seed(
-    ahead: tuple[float, ...], verdict: str, tmp_path: Path
-) -> None:
+def test_a_bound_is_a_finding_even_of_one_seed(ahead: tuple[float, ...], verdict: str, tmp_path: Path) -> None:
     figure = "bleu ahead, at least"
     results = [Result(f"{n}", "gru", n, {figure: one}, "a machine", "2020-02-02") for n, one in enumerate(ahead, 1)]
-    written = page.page(
-        "units", small(tmp_path, findings=(Finding(claim="gates help", system="gru", figure=figure),)), results
-    )
+    finding = Finding(claim="gates help", system="gru", figure=figure)
+    written = page.page("units", small(tmp_path, findings=(finding,)), results)
     assert written.splitlines()[-1].endswith(f"| {verdict} |")
 
 

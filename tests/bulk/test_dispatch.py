@@ -1,9 +1,8 @@
 """Workers of any engine that are killed, fail, or find no room: the same bytes, no line lost or written twice."""
 
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,11 +15,10 @@ import pytest
 from anaphora.bulk.translation import EngineName, translate_with
 from anaphora.errors import ReportedError, RunError
 from anaphora.events import Event as Reported
-from anaphora.events import Note
+from anaphora.events import Note, silent
 from tests.bulk.toy import IDENTITY, Backwards
 
 TEXT = [f"line {number}" for number in range(23)]
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module", params=["local", "ray"])
@@ -51,9 +49,7 @@ def backwards(lines: list[str]) -> list[str]:
     return [line[::-1] for line in lines]
 
 
-def test_lines_that_kill_raise_or_are_refused_are_left_empty_and_listed_and_all_others_are_written_once(
-    tmp_path: Path, engine: EngineName
-) -> None:
+def test_lines_that_kill_raise_or_are_refused_are_listed_others_come_once(tmp_path: Path, engine: EngineName) -> None:
     lines = list(TEXT)
     lines[2], lines[6], lines[11], lines[12], lines[17] = "kill", "once", "raise", "refuse", "two lines"
     expected = ["" if number in (2, 11, 12, 17) else line[::-1] for number, line in enumerate(lines)]
@@ -74,9 +70,7 @@ LONG = [pytest.param(operation, marks=pytest.mark.slow) for operation in (1, 2, 
 
 
 @pytest.mark.parametrize("operation", [3, *LONG])
-def test_a_worker_killed_at_any_operation_on_files_changes_nothing(
-    tmp_path: Path, engine: EngineName, operation: int
-) -> None:
+def test_a_kill_at_any_operation_on_files_changes_nothing(tmp_path: Path, engine: EngineName, operation: int) -> None:
     assert written(Backwards(tmp_path, kill_at=operation), TEXT, tmp_path / "out", engine)[0] == backwards(TEXT)
     assert (tmp_path / "counting").exists()
 
@@ -101,18 +95,17 @@ def test_workers_killed_at_random_moments_change_nothing(tmp_path: Path, engine:
     assert found == backwards(lines) and refused == [] and ended >= 3
 
 
-def test_when_everything_is_killed_the_same_call_again_writes_the_same_and_keeps_what_was_finished(
-    tmp_path: Path, engine: EngineName
-) -> None:
-    text, output, load = tmp_path / "text", tmp_path / "out", Backwards(tmp_path)
-    text.write_text("".join(f"{line}\n" for line in TEXT))
-    command = [sys.executable, "-m", "tests.bulk.toy", str(text), str(output), "0.05", engine]
-    with subprocess.Popen(command, cwd=ROOT) as process:
-        first = tmp_path / "out.shards" / "0000000.json"
-        while not first.exists():
-            assert process.poll() is None
-            time.sleep(0.02)
-        process.kill()
+def test_the_same_call_after_a_kill_writes_the_same_and_keeps_its_shards(tmp_path: Path, engine: EngineName) -> None:
+    output, load = tmp_path / "out", Backwards(tmp_path, pause=0.05)
+    arguments = load, TEXT, output, IDENTITY, 2, silent, engine
+    process = multiprocessing.get_context("spawn").Process(target=translate_with, args=arguments)
+    process.start()
+    first = tmp_path / "out.shards" / "0000000.json"
+    while not first.exists():
+        assert process.is_alive()
+        time.sleep(0.02)
+    process.kill()
+    process.join()
     kept, workers = first.stat().st_mtime_ns, load.workers()
     assert not output.exists()
     while any(_is_alive(worker) for worker in workers):  # they find that nobody is there

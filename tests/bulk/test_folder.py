@@ -3,8 +3,6 @@
 import json
 import os
 import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,13 +23,6 @@ def folder(tmp_path: Path) -> ShardFolder:
     folder.claim()
     folder.keep(SHARDS[0], ["A", ""], [RefusedLine(2, "It is refused.")])
     return folder
-
-
-def test_a_note_says_what_a_shard_is_of(folder: ShardFolder) -> None:
-    found = folder.find(SHARDS[0])
-    assert found is not None and (found.begin, found.end, found.first, found.lines) == (0, 5, 1, 2)
-    assert found.refused == (RefusedLine(2, "It is refused."),)
-    assert folder.find(SHARDS[1]) is None
 
 
 @pytest.mark.parametrize("name", ["0000000.txt", "0000000.json"])
@@ -55,26 +46,13 @@ def test_outputs_are_joined_in_order_with_what_was_refused(folder: ShardFolder, 
     assert done.lines == 5 and [one.line for one in done.refused] == [2, 3, 5]
 
 
-def test_a_missing_shard_is_one_error_and_the_others_and_the_old_output_stay(
-    folder: ShardFolder, tmp_path: Path
-) -> None:
+def test_a_missing_shard_is_one_error_and_others_and_the_old_output_stay(folder: ShardFolder, tmp_path: Path) -> None:
     folder.keep(SHARDS[2], ["E"], [])
     (tmp_path / "out").write_text("old")
     with pytest.raises(RunError, match=r"Shard 1 of 3 is lost, and .* again: .*0000001\.json is missing\."):
         folder.join(3, tmp_path / "out")
     assert (tmp_path / "out").read_text() == "old"
     assert folder.find(SHARDS[0]) and folder.find(SHARDS[2])
-
-
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    """A disk that takes so many bytes of a file."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("name", ["out", "out.gz"])
@@ -86,9 +64,14 @@ def test_a_disk_that_fills_while_shards_are_joined_keeps_them_and_the_old_output
     folder.join(2, output)
     whole = output.read_bytes()
     output.write_text("old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     for room in range(len(whole)):
-        with pytest.raises(DataError, match=rf"{name} cannot be written: File too large"), files_of_at_most(room):
-            folder.join(2, output)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+        try:
+            with pytest.raises(DataError, match=rf"{name} cannot be written: File too large"):
+                folder.join(2, output)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     with monkeypatch.context() as full:
         full.setattr(os, "fsync", lambda descriptor: (_ for _ in ()).throw(OSError(28, "No space left on device")))
         with pytest.raises(DataError, match="No space left"):
@@ -99,9 +82,7 @@ def test_a_disk_that_fills_while_shards_are_joined_keeps_them_and_the_old_output
     assert output.read_bytes() == whole
 
 
-def test_a_folder_without_shards_is_taken_by_another_model_which_is_refused_where_there_are_some(
-    folder: ShardFolder,
-) -> None:
+def test_a_folder_is_taken_by_another_model_only_while_it_has_no_shards(folder: ShardFolder) -> None:
     other = ShardFolder(folder.path, Identity("other", "others", 3))
     for path in folder.path.glob("0*"):
         path.unlink()

@@ -13,9 +13,7 @@ LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=1
 
 
 @given(st.lists(LINE, max_size=30), st.integers(1, 8), st.integers(1, 40))
-def test_shards_are_byte_ranges_that_follow_each_other_and_end_with_a_line(
-    lines: list[str], size: int, longest: int
-) -> None:
+def test_shards_are_consecutive_byte_ranges_that_end_with_a_line(lines: list[str], size: int, longest: int) -> None:
     content = "".join(f"{line}\n" for line in lines).encode()
     found = list(shards(lines, size, longest))
     assert [shard.number for shard in found] == list(range(len(found)))

@@ -11,39 +11,35 @@ from pathlib import Path
 import pytest
 
 from anaphora.bulk.translation import LoadTranslator
-from anaphora.cli.app import main
 from anaphora.errors import RunError
 from anaphora.formats.glossary import GlossaryEntry
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
 from anaphora.search.sampling import Sampling
+from tests.tasks.conftest import shown
 
 RUN = Path(__file__).resolve().parents[1] / "runs" / "format-2"
 """A stored translator."""
 
 
 @pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.slow)])
-def test_workers_write_the_bytes_that_one_process_writes_and_list_lines_that_are_no_text(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], engine: str
-) -> None:
+def test_workers_write_the_bytes_of_one_process_and_list_lines_that_are_no_text(tmp_path: Path, engine: str) -> None:
     if engine == "ray":
         pytest.importorskip("ray")
     text, plain, bulk = tmp_path / "text.gz", tmp_path / "plain.gz", tmp_path / "bulk.gz"
     lines = [b"A man.", b"", b"<s> Two dogs </s>", b"A man. Dogs run!", b"dog " * 40, b" A dog ", b"dogs"]
     text.write_bytes(gzip.compress(b"".join(line + b"\r\n" for line in lines)))
-    command = ["translate", str(RUN), str(text), "--max-tokens", "30", "--beam", "2"]
-    assert main([*command, "--output", str(plain)]) == 2
-    said = capsys.readouterr().err.splitlines()
+    command = ["translate", RUN, text, "--max-tokens", 30, "--beam", 2]
+    said = shown(*command, "--output", plain, code=2).err.splitlines()
     [refused] = [line for line in said if "split it into sentences" in line]
     assert said[-1] == "anaphora: 1 line was refused and has no translation."
     lines[1] = b"\xff beg"
     text.write_bytes(gzip.compress(b"".join(line + b"\r\n" for line in lines)))
-    command += ["--workers", "1", "--shard-lines", "2", "--engine", engine]
-    assert main([*command, "--output", str(bulk)]) == 2
+    command += ["--workers", 1, "--shard-lines", 2, "--engine", engine]
+    said = shown(*command, "--output", bulk, code=2).err.splitlines()
     assert bulk.read_bytes() == plain.read_bytes()
     assert gzip.decompress(bulk.read_bytes()).count(b"\n") == 7
-    said = capsys.readouterr().err.splitlines()
     assert refused in said and said[-1] == "anaphora: 2 lines were refused and have no translation."
     unreadable, long = (tmp_path / "bulk.gz.refused.tsv").read_text().splitlines()
     assert unreadable.startswith(f"2\t{text}:2 should be UTF-8, but byte 1 of the line is 0xFF")
@@ -55,12 +51,7 @@ def test_workers_write_the_bytes_that_one_process_writes_and_list_lines_that_are
     ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 )
 def test_a_signal_ends_it_with_how_to_go_on(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    number: signal.Signals,
-    code: int,
-    word: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int, word: str
 ) -> None:
     def lines(*_: object) -> Iterator[str]:
         os.kill(os.getpid(), number)
@@ -69,24 +60,13 @@ def test_a_signal_ends_it_with_how_to_go_on(
     usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
     around = signal.signal(number, usual)  # in the background, a shell has processes ignore it
     monkeypatch.setattr("anaphora.cli.bulk.given_texts", lines)
-    command = ["translate", str(RUN), "-", "--workers", "1", "--output", str(tmp_path / "out")]
     try:
-        assert main(command) == code
+        said = shown("translate", RUN, "-", "--workers", 1, "--output", tmp_path / "out", code=code).err
         assert signal.getsignal(number) == usual
     finally:
         signal.signal(number, around)
     kept = "Finished shards are kept; to continue, give the same command again."
-    assert capsys.readouterr().err.splitlines()[-2:] == [kept, f"anaphora: {word}."]
-
-
-def test_a_text_with_many_lines_that_are_no_text_is_one_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "text").write_bytes(b"\xff beg\n" * 101)
-    command = ["translate", str(RUN), str(tmp_path / "text"), "--output", str(tmp_path / "out"), "--workers", "1"]
-    assert main(command) == 2
-    assert "101 of the lines 1 to 101 cannot be read. " in capsys.readouterr().err
-    assert not (tmp_path / "out.shards").exists()
+    assert said.splitlines()[-2:] == [kept, f"anaphora: {word}."]
 
 
 @pytest.mark.parametrize(
@@ -100,34 +80,27 @@ def test_a_text_with_many_lines_that_are_no_text_is_one_error(
         (["--workers", "2", "--output", "OUT", "--engine", "rey"], "Did you mean 'ray'"),
     ],
 )
-def test_what_workers_do_not_write_is_refused_before_anything_is_read(
-    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_workers_do_not_write_is_refused_unread(options: list[str], message: str, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("a\n")
     given = [str(tmp_path / "out") if option == "OUT" else option for option in options]
-    assert main(["translate", str(tmp_path), str(tmp_path / "text"), *given]) == 2
-    assert message in capsys.readouterr().err
+    assert message in shown("translate", tmp_path, tmp_path / "text", *given, code=2).err
 
 
-def test_ray_that_is_missing_or_cannot_be_reached_is_one_error_and_nothing_is_made(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ray_that_is_missing_or_not_reached_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "text").write_text("a\n")
-    command = ["translate", str(RUN), str(tmp_path / "text"), "--output", str(tmp_path / "out"), "--workers", "2"]
+    command = ["translate", RUN, tmp_path / "text", "--output", tmp_path / "out", "--workers", 2, "--engine", "ray"]
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "ray", None)
-        assert main([*command, "--engine", "ray"]) == 2
-    assert "run pip install 'anaphora[ray]', in a checkout pip install '.[ray]'." in capsys.readouterr().err
+        said = shown(*command, code=2).err
+    assert "run pip install 'anaphora[ray]', in a checkout pip install '.[ray]'." in said
     assert not (tmp_path / "out.shards").exists()
     pytest.importorskip("ray")
     monkeypatch.setenv("RAY_ADDRESS", "nowhere")
-    assert main([*command, "--engine", "ray"]) == 2
-    assert "Ray (nowhere) cannot be reached or started: Invalid address format: nowhere." in capsys.readouterr().err
+    said = shown(*command, code=2).err
+    assert "Ray (nowhere) cannot be reached or started: Invalid address format: nowhere." in said
 
 
-def test_a_worker_refuses_another_version_and_a_run_that_was_trained_on_in_the_meantime(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_worker_refuses_another_version_and_a_run_that_was_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
     load = LoadTranslator((RUN,), SearchOptions())
     digest = load.model_digest()
     assert digest == load.model_digest() != replace(load, precision="bf16").model_digest()

@@ -1,25 +1,16 @@
-"""A translator that spells lines backwards, and what happens to the processes that it runs in.
-
-    python -m tests.bulk.toy LINES OUTPUT PAUSE ENGINE
-
-translates the lines of a file with two workers, which wait so many seconds at each line.
-"""
+"""A translator that spells lines backwards, and what happens to the processes that it runs in."""
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anaphora.bulk.folder import Identity
 from anaphora.bulk.worker import Refuse, Translate
 from anaphora.errors import DataError
-
-if TYPE_CHECKING:
-    from anaphora.bulk.translation import EngineName
 
 IDENTITY = Identity("model", "options", 5)
 
@@ -30,6 +21,7 @@ class Backwards:
 
     folder: Path
     pause: float = 0.0
+    """Seconds that a worker waits at each line."""
     kill_at: int = 0
     """The first worker dies before this operation on files, from 1."""
     refuses_to_load: bool = False
@@ -101,14 +93,3 @@ def _dying_at(operation: int) -> None:
 
     for name in ("open", "write", "fsync", "replace"):
         setattr(os, name, counting(getattr(os, name)))
-
-
-def main(lines: str, output: str, pause: str, engine: "EngineName") -> None:
-    from anaphora.bulk.translation import translate_with
-
-    text = Path(lines).read_text().splitlines()
-    translate_with(Backwards(Path(output).parent, float(pause)), text, Path(output), IDENTITY, 2, engine=engine)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -1,6 +1,8 @@
 """One way to run a command line, for the tests of all verbs."""
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,8 +45,16 @@ class Shown(NamedTuple):
 class Cli:
     """``cli("translate", run, code=2)`` runs a command line in this process; ``folder`` is for its files."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-        self._capsys, self.folder = capsys, folder
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self._capsys, self._monkeypatch, self.folder = capsys, monkeypatch, folder
+
+    def enter(self, folder: Path | None = None) -> None:
+        """Stay in a folder until the test ends, in its own if none is named."""
+        self._monkeypatch.chdir(folder or self.folder)
+
+    def pipe(self, content: bytes) -> None:
+        """Put this into standard input."""
+        self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
 
     def write(self, name: str, text: str) -> Path:
         """Return a file of the folder that has a text, with its line ends as they are."""
@@ -69,5 +79,5 @@ class Cli:
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
-    return Cli(capsys, tmp_path)
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
+    return Cli(capsys, monkeypatch, tmp_path)

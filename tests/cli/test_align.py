@@ -10,19 +10,8 @@ from anaphora.evaluation.bleu import bleu
 from anaphora.formats.lines import write_lines
 from anaphora.samples.english_french import corpus
 
-from ..conftest import NETWORK
+from ..conftest import EXPERIMENT_FILES
 from .conftest import Cli
-
-WORDS = f"""
-task = "translate"
-[text]
-tokenizer = "word"
-segmentation = "whitespace"
-size = 30
-{NETWORK}[training]
-batch_tokens = 400
-epochs = 1
-"""
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +22,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_lines(folder / f"{name}.en", (" ".join(pair.source_words) for pair in pairs))
         write_lines(folder / f"{name}.fr", (" ".join(pair.target_words) for pair in pairs))
         write_lines(folder / f"{name}.links", (" ".join(f"{i}-{j}" for i, j in pair.links) for pair in pairs))
-    (folder / "words.toml").write_text(WORDS)
-    for recipe, run in (("aligner", "links"), (str(folder / "words.toml"), "words")):
-        assert main(["train", recipe, "--data", str(folder), "--target", "fr", "--run", str(folder / run)]) == 0
+    settings = ["text={tokenizer='word',segmentation='whitespace',size=30}", "decoder.dropout=0"]
+    settings += ["training.batch_tokens=400", "training.epochs=1"]
+    words = [str(EXPERIMENT_FILES / "translator.toml"), *(f"--set={one}" for one in settings)]
+    for experiment, run in ((["aligner"], "links"), (words, "words")):
+        assert main(["train", *experiment, "--data", str(folder), "--target", "fr", "--run", str(folder / run)]) == 0
     return folder
 
 
@@ -55,10 +46,15 @@ def test_an_aligner_is_trained_and_its_links_are_measured(folder: Path, pairs: l
     assert error_rate(shown.err) < 20
     assert cli("align", folder / "links", *pairs, *gold, "--output", output).out == ""
     assert output.read_text() == shown.out
+    output.unlink()
+    for more in [], ["--output", output]:
+        figures = cli("align", folder / "links", *pairs, *gold, "--json", *more).json
+        assert figures.keys() == {"pairs", "error_rate", "precision", "recall", "f1"}
+        assert figures["error_rate"] == pytest.approx(error_rate(shown.err) / 100, abs=1e-3)
+    assert output.read_text() == shown.out
     assert error_rate(cli("align", folder / "links", *pairs, "--gold", output, "--possible", output).err) == 0
-    assert cli("align", folder / "links", *pairs, *gold, "--symmetrise", "intersection").out.count(
-        "-"
-    ) < shown.out.count("-")
+    fewer = cli("align", folder / "links", *pairs, *gold, "--symmetrise", "intersection").out
+    assert fewer.count("-") < shown.out.count("-")
 
 
 def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(folder: Path, cli: Cli) -> None:
@@ -76,9 +72,8 @@ def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(folder: 
         expected = bleu(outputs[-1].splitlines(), references, language="fr", condition="raw")
         assert scored["raw"]["bleu"]["value"] == expected.value
     none, copied, translated = outputs
-    made = cli(
-        "translate", folder / "words", text, "--no-split", "--beam", "1", "--pairs", cli.folder / "made.tsv"
-    ).said
+    options = ["--no-split", "--beam", "1", "--pairs", cli.folder / "made.tsv"]
+    made = cli("translate", folder / "words", text, *options).said
     assert "have <unk> inside, which training takes for text: --replace-unknown puts" in made
     assert "<unk>" in none and "<unk>" not in copied + translated and copied != translated
     said = cli.refuse("evaluate", folder / "words", *given, "--known-words")
@@ -132,8 +127,6 @@ WRONG = {
 
 
 @pytest.mark.parametrize("command", WRONG)
-def test_what_goes_wrong_is_said_in_one_sentence(
-    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.chdir(folder)
+def test_what_goes_wrong_is_said_in_one_sentence(command: str, folder: Path, cli: Cli) -> None:
+    cli.enter(folder)
     assert WRONG[command] in cli.refuse(*command.split())

@@ -1,38 +1,21 @@
 """Whatever a person gets wrong: one sentence, exit code 2, no traceback, and nothing half-written."""
 
 import gzip
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from anaphora.errors import ConfigError
-from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.cli.experiments import ExperimentRequest, requested_experiment
+from anaphora.events import silent
 
 from ..conftest import Trained
 from .conftest import Cli
-
-Spoil = Callable[[Path], object]
-
-
-def add_line(name: str) -> Spoil:
-    def spoil(folder: Path) -> None:
-        (folder / name).write_text((folder / name).read_text() + "more\n")
-
-    return spoil
-
-
-def overwrite(name: str, content: bytes) -> Spoil:
-    return lambda folder: (folder / name).write_bytes(content)
-
-
-def remove(name: str) -> Spoil:
-    return lambda folder: (folder / name).unlink()
-
 
 FULL = "anaphora: Standard output cannot be used: No space left on device; make room, or give another place."
 
@@ -105,27 +88,26 @@ def test_what_memory_cannot_hold_is_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("spoil", "words"),
+    ("content", "words"),
     [
-        (remove("train.en"), ["train.en", "train.fr"]),
-        (shutil.rmtree, ["--data"]),
-        (add_line("train.en"), ["train.en has 13", "train.fr has 12"]),
-        (overwrite("train.en", b"a\nb\nc\xff\n"), ["train.en:3", "UTF-8", "0xFF"]),
-        (overwrite("train.en", b"a\n\0\n"), ["train.en:2", "NUL"]),
-        (overwrite("train.en", gzip.compress(b"word\n" * 12)[:-9]), ["train.en", "archive", "damaged"]),
+        (None, ["train.en", "train.fr"]),
+        (b"more\n" * 13, ["train.en has 13", "train.fr has 12"]),
+        (b"a\nb\nc\xff\n", ["train.en:3", "UTF-8", "0xFF"]),
+        (b"a\n\0\n", ["train.en:2", "NUL"]),
+        (gzip.compress(b"word\n" * 12)[:-9], ["train.en", "archive", "damaged"]),
     ],
 )
 def test_bad_data_is_refused_before_anything_is_written(
-    spoil: Spoil, words: list[str], toy_pairs: Path, tiny_translator: Path, cli: Cli
+    content: bytes | None, words: list[str], toy_pairs: Path, tiny_translator: Path, cli: Cli
 ) -> None:
-    spoil(toy_pairs)
+    (toy_pairs / "train.en").unlink()
+    if content is not None:
+        (toy_pairs / "train.en").write_bytes(content)
     before = sorted(cli.folder.rglob("*"))
-    complaint = cli.refuse(
-        "train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", cli.folder / "new" / "run"
-    )
+    run = cli.folder / "new" / "run"
+    complaint = cli.refuse("train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", run)
     assert sorted(cli.folder.rglob("*")) == before
-    for word in words:
-        assert word in complaint
+    assert all(word in complaint for word in words)
 
 
 WRONG = {
@@ -139,12 +121,21 @@ WRONG = {
     "train quickstart --set epochs": "anaphora: --set takes dotted.key=value, but got 'epochs'.",
     "train quickstart --time 0m": "anaphora: --time must be a duration such as 30m",
     "train quickstart --time soon": "anaphora: --time must be a duration such as 30m",
+    "train quickstart --data nowhere": "--data should be a folder or a file, but there is no",
     "train quickstart": "anaphora: Training needs data, but none was given: pass --data",
     "train quickstart --epochs 3": "anaphora: No such option: --epochs",
+    "check .": ". is a folder, but a recipe or a file ending in .toml was expected: write --data .",
+    "train .": ". is a folder, but a recipe or a file ending in .toml was expected: write --data .",
+    "recipes --program": "name it before --program",
+    "recipes auto --program": "name it before --program",
+    "recipes bahdanau2015 --json": "--json is for the list of recipes and for --program; a recipe is TOML",
     "trian": "anaphora: No such command 'trian'. Did you mean 'train'?",
     "translate missing --beam 0": "for '--beam': Input should be greater than or equal to 1, but got '0' (see",
     "translate run --output x --alignments x": "--output and --alignments should be two files, but both are x",
     "translate run --pairs made.txt": "--pairs should be a .tsv file, but is made.txt: name it made.txt.tsv.",
+    "translate run --nbest 3 --pairs made.tsv": "--nbest is for translations",
+    "translate run --suffixes x --no-repeat-ngram 2": "Suffixes are written by a beam of all words",
+    "translate run --adapt": "--adapt belongs to --memory, which is missing",
     "translate missing": "A run folder should be at missing, but nothing is there: check the path, or train",
     "translate run --output no/where": "anaphora: no/where cannot be written: there is no folder",
     "generate run --beam 3 --seed 7": "anaphora: --seed is for drawing, --beam draws none",
@@ -152,8 +143,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize("command", WRONG)
-def test_a_wrong_command_is_refused(command: str, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
-    monkeypatch.chdir(cli.folder)
+def test_a_wrong_command_is_refused(command: str, cli: Cli) -> None:
+    cli.enter()
     assert WRONG[command] in cli.refuse(*command.split())
     assert list(cli.folder.iterdir()) == []
 
@@ -172,20 +163,11 @@ def test_a_missing_text_is_refused_and_no_output_begun(
     assert f"{output} should be a run folder, but is empty: check the path" in cli.refuse("info", output)
 
 
-def test_a_persons_own_text_keeps_its_case_under_any_recipe(
-    toy_pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    taken: list[TranslationExperiment] = []
-
-    def stop(experiment: TranslationExperiment, *arguments: object, **options: object) -> None:
-        taken.append(experiment)
-        raise ConfigError("that is all.")
-
-    monkeypatch.setattr("anaphora.experiment.run_training.train", stop)
-    data = ["--data", toy_pairs, "--source", "en", "--target", "fr"]
-    lower = ["--set", "text.lowercase=true", "--set", "evaluation.conditions=moses-lowercase"]
-    for options in (data, [*data, *lower], []):
-        cli.refuse("train", "multi30k-en-de", *options)
+def test_a_persons_own_text_keeps_its_case_under_any_recipe(toy_pairs: Path) -> None:
+    recipe = ExperimentRequest("multi30k-en-de")
+    own = replace(recipe, data=[toy_pairs], source="en", target="fr")
+    lower = replace(own, settings=["text.lowercase=true", "evaluation.conditions=moses-lowercase"])
+    taken: list[Any] = [requested_experiment(asked, silent) for asked in (own, lower, recipe)]
     assert [(one.text.lowercase, one.evaluation.conditions) for one in taken] == [
         (False, "raw"),
         (True, "moses-lowercase"),

@@ -91,30 +91,25 @@ def test_a_table_that_is_wider_than_the_terminal_is_turned(
     assert {"split", "lines", "words"} <= set(heads)
 
 
-def test_no_number_is_broken_in_a_table_of_several_languages(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_number_is_broken_in_a_table_of_several_languages(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = (f"w{n} {'a b ' * 60}\tu{n} {'c d ' * 60}\n" for n in range(2000))
-    (tmp_path / "pairs.tsv").write_text("en\ttr\n" + "".join(lines))
-    data = ("--data", f"en-tr,tr-en={tmp_path / 'pairs.tsv'}")
-    shown = cli("check", *data, "--trial", "0")
+    pairs = cli.write("pairs.tsv", "en\ttr\n" + "".join(lines))
+    shown = cli("check", "--data", f"en-tr,tr-en={pairs}", "--trial", "0")
     assert len(re.findall(r"\b229,\d{3}\b", shown.out)) == 4  # words of the training split, on each side
 
 
-def test_columns_of_one_language_are_tried_as_they_are_trained_on(
-    tiny_translator: Path, tmp_path: Path, cli: Cli
-) -> None:
-    pairs = tmp_path / "pairs.tsv"
-    pairs.write_text("".join(f"{number % 7}{number % 11}a\t{number % 11}{number % 7}b\n" for number in range(77)))
+def test_columns_of_one_language_are_tried_as_they_are_trained_on(tiny_translator: Path, cli: Cli) -> None:
+    lines = (f"{number % 7}{number % 11}a\t{number % 11}{number % 7}b\n" for number in range(77))
+    pairs = cli.write("pairs.tsv", "".join(lines))
     languages = ("--source", "en", "--target", "en")
     assert "What training takes" in cli("check", tiny_translator, "--data", pairs, *languages, "--trial", "0.01").out
 
 
-def test_words_of_a_tagger_are_no_tokenised_text(tmp_path: Path, cli: Cli) -> None:
+def test_words_of_a_tagger_are_no_tokenised_text(cli: Cli) -> None:
     texts = (f"Cat {number}, sees." for number in range(80))
     lines = (json.dumps({"text": text, "spans": [{"start": 0, "end": 3, "label": "PET"}]}) for text in texts)
-    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
-    shown = cli("check", "--data", tmp_path / "a.jsonl", "--task", "tag", "--trial", "0.01")
+    data = cli.write("a.jsonl", "\n".join(lines) + "\n")
+    shown = cli("check", "--data", data, "--task", "tag", "--trial", "0.01")
     assert "as tokenised text has" not in shown.out and "outside the vocabulary" not in shown.out
     assert "1 type, in " in shown.said and "PET: " in shown.said

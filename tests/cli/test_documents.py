@@ -10,9 +10,11 @@ import pytest
 
 from anaphora.cli.app import main
 from anaphora.formats.entries.kinds import read_entries
+from anaphora.formats.entries.tmx import tmx_lines
+from anaphora.formats.lines import write_lines
 from tests.formats.omegat_project import make_project
 
-from ..conftest import TINY_TRANSLATOR_OF_WORDS
+from ..conftest import EXPERIMENT_FILES
 from .conftest import Cli
 
 XLIFF = (
@@ -23,27 +25,19 @@ XLIFF = (
 
 
 @pytest.fixture(scope="module")
-def learnt(toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """A translator that learnt from the toy corpus as a translation memory, and what training printed."""
+def run(toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A translator that learnt from the toy corpus as a translation memory."""
     folder = tmp_path_factory.mktemp("learnt")
     sides = [(toy_data / "pairs" / f"train.{code}").read_text().split() for code in ("en", "fr")]
-    entries = "".join(
-        f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="fr"><seg>{target}</seg></tuv></tu>\n'
-        for source, target in zip(*sides, strict=True)
-    )
-    body = f'{entries}<tu><tuv xml:lang="en"><seg>no</seg></tuv></tu>'
-    (folder / "memory.tmx").write_text(f'<tmx version="1.4"><body>{body}</body></tmx>')
-    (folder / "words.toml").write_text(TINY_TRANSLATOR_OF_WORDS)
+    *lines, end = tmx_lines(zip(*sides, strict=True), ("en", "fr"))
+    untranslated = '<tu><tuv xml:lang="en"><seg>no</seg></tuv></tu>'
+    write_lines(folder / "memory.tmx", [*lines, untranslated, end])
+    words = str(EXPERIMENT_FILES / "translator-of-words.toml")
     data = ["--data", str(folder / "memory.tmx"), "--source", "en", "--target", "fr"]
     with redirect_stderr(io.StringIO()) as said:
-        assert main(["train", str(folder / "words.toml"), *data, "--run", str(folder / "run")]) == 0
-    return str(folder / "run"), said.getvalue()
-
-
-@pytest.fixture
-def run(learnt: tuple[str, str]) -> str:
-    assert "1 entry without a translation was left out" in learnt[1]
-    return learnt[0]
+        assert main(["train", words, *data, "--run", str(folder / "run")]) == 0
+    assert "1 entry without a translation was left out" in said.getvalue()
+    return str(folder / "run")
 
 
 def test_a_document_is_written_back_with_its_gaps_filled(run: str, cli: Cli) -> None:
@@ -69,9 +63,8 @@ def test_what_has_no_gap_or_other_languages_comes_back_and_what_cannot_be_measur
     printed = cli("translate", run, cli.write("d.xlf", foreign))
     assert printed.out == foreign
     assert "d.xlf is in other languages than en and fr, which are those of the run." in printed.err
-    told = cli(
-        "translate", run, cli.write("d.xlf", XLIFF.replace('id="1">', 'id="1" maxwidth="80">', 1).format(""))
-    ).said
+    limited = XLIFF.replace('id="1">', 'id="1" maxwidth="80">', 1).format("")
+    told = cli("translate", run, cli.write("d.xlf", limited)).said
     assert "1 entry was filled whose size the file limits in pixels or in another way" in told and "(line 2)" in told
 
 
@@ -84,11 +77,9 @@ def test_what_has_no_gap_or_other_languages_comes_back_and_what_cannot_be_measur
         (["--confidence"], "take --min-confidence P"),
     ],
 )
-def test_what_is_for_lines_is_refused_before_any_work(
-    option: list[str], remedy: str, project: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.chdir(cli.folder)
-    Path("d.xlf").write_text(XLIFF.format(""))
+def test_what_is_for_lines_is_refused_before_any_work(option: list[str], remedy: str, project: Path, cli: Cli) -> None:
+    cli.enter()
+    cli.write("d.xlf", XLIFF.format(""))
     for file, what in (("d.xlf", "a document"), (project, "an OmegaT project")):
         complaint = cli.refuse("translate", "no-run", file, *option)
         assert f"{option[0]} is for lines of text, but {file} is {what}: {remedy}" in complaint

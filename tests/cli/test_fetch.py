@@ -40,4 +40,8 @@ def test_the_list_of_corpora_says_where_they_go(home: Path, cli: Cli) -> None:
         shown = cli(*command)
         assert [line.split("  ")[0] for line in shown.out.splitlines()] == list(CORPORA)
         assert str(home) in shown.err and "ANAPHORA_DATA" in shown.err and not home.exists()
+    listed = cli("fetch", "--json").json
+    assert {name: one["bytes"] for name, one in listed.items()} == {name: one.bytes for name, one in CORPORA.items()}
+    [(name, one)] = cli("fetch", "multi30k", "--json").json.items()
+    assert name == "multi30k" and all(len(file["sha256"]) == 64 for file in one["files"])
     assert "Did you mean 'multi30k'?" in cli.refuse("fetch", "multi3k", "--list")

@@ -9,20 +9,22 @@ from pathlib import Path
 import pytest
 
 from anaphora.events import silent
+from anaphora.inspection.gates import gates
+from anaphora.inspection.gradients import gradients
+from anaphora.inspection.subject import Subject
 from tests.conftest import Trained
+from tests.faults.tasks import SAMPLES
 
 from .conftest import Cli
 
 
 @pytest.fixture(scope="module")
-def runs(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(trained: Trained, toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the runs "translator", "blind" and "model", and texts."""
     folder, epoch = tmp_path_factory.mktemp("runs"), "training.epochs=1"
-    for part, words in (("train", "adf aeg bdh beg cdf ceh"), ("test", "cdg aeh")):
-        (folder / f"{part}.en").write_text("\n".join(words.split()) + "\n")
-        (folder / f"{part}.fr").write_text("\n".join(word[::-1] for word in words.split()) + "\n")
-    (folder / "book.txt").write_text("".join(f"line {n} of the little book\n" for n in range(40)))
-    (folder / "empty.txt").write_text("")
+    shutil.copytree(toy_data / "pairs", folder, dirs_exist_ok=True)
+    shutil.copy(toy_data / "book.txt", folder)
+    (folder / "empty.txt").touch()
     shutil.copytree(trained("translator", epoch), folder / "translator")
     shutil.copytree(trained("translator", epoch, "attention=none"), folder / "blind")
     shutil.copytree(trained("language-model", epoch), folder / "model")
@@ -47,6 +49,7 @@ VERBS = (
     "attribute --text adf",
     "attribute --text adf --token 1",
     "beam --text adf --beam 2",
+    "report --text adf",
     "beam test.en --beam 2",
     "length --source test.en --target test.fr",
     "embeddings --text a --text d",
@@ -56,19 +59,17 @@ VERBS = (
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_shows_a_translator_as_text_and_json(
-    runs: Path, verb: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(runs)
+def test_every_verb_shows_a_translator_as_text_and_json(runs: Path, verb: str, cli: Cli) -> None:
+    cli.enter(runs)
     assert cli("inspect", "translator", *verb.split()).out.strip()
     assert all(isinstance(one, dict) for one in cli("inspect", "translator", *verb.split(), "--json").objects)
 
 
-@pytest.mark.parametrize(("verb", "stems"), [(VERBS[0], ["attention-1", "attention-2"]), (VERBS[-3], ["embeddings"])])
-def test_pictures_are_written_with_their_numbers(
-    verb: str, stems: list[str], runs: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(runs)
+@pytest.mark.parametrize(
+    ("verb", "stems"), [(VERBS[0], [f"attention-{n}" for n in "123"]), (VERBS[-3], ["embeddings"])]
+)
+def test_pictures_are_written_with_their_numbers(verb: str, stems: list[str], runs: Path, cli: Cli) -> None:
+    cli.enter(runs)
     cli("inspect", "translator", *verb.split(), "--output", cli.folder)
     assert {path.name for path in cli.folder.iterdir()} == {f"{stem}.{form}" for stem in stems for form in FORMS}
     assert all(json.loads(path.read_text()) for path in cli.folder.glob("*.json"))
@@ -82,10 +83,6 @@ def test_a_language_model_shows_gates_cells_gradients_and_beams(runs: Path, cli:
     assert [one["text"] for one in both[0]["gradients"]] == ["line 3"] * 2
     assert "greedy" in cli("inspect", runs / "model", "beam", "--text", "line", "--beam", "2").out
     assert "loss" in cli("inspect", runs / "model", "length", runs / "book.txt").out
-
-
-def test_a_report_has_every_verb(runs: Path, cli: Cli) -> None:
-    assert "Beam search" in cli("inspect", runs / "translator", "report", "--text", "adf").out
 
 
 def test_memory_spans_need_no_run_and_contexts_need_one(runs: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +120,6 @@ def test_lessons_and_diagrams_need_no_run(cli: Cli) -> None:
 
 WRONG = {
     "model attention --text line": "has no alignments to show: it writes no text from a source",
-    "blind attention --text adf": "has no attention",
     "model attention": "model does not support inspect attention: it writes no text from a source",
     "translator attention empty.txt": "empty.txt has no lines",
     "translator attention": "takes a text: name a FILE",
@@ -134,7 +130,7 @@ WRONG = {
     "translator model": "'model' is a second run without something to show. Known verbs: attention",
     "translator attention test.en --text a": "three ways to give a text",
     "translator attention --target test.fr": "--target belongs to --source, which is missing.",
-    "translator attention --source test.en --target train.fr": "2 texts but 6 targets",
+    "translator attention --source test.en --target train.fr": "3 texts but 12 targets",
     "translator curves --output model": "folder of their own",
     "translator attribute --text adf --instead a": "--instead belongs to --token, which is missing",
     "span": "takes hours, and goes on from what it finds in --output FOLDER",
@@ -145,7 +141,6 @@ WRONG = {
     "gradients --text a": "--text has no effect on inspect gradients without a run",
     "explain": "takes one of additive, ",
     "explain lstm bptt": "takes one of additive, ",
-    "explain lstm U_x=1": "Did you mean",
     "explain truncation K=0": "K should be like 2, but is 0",
     "explain lstm x.1=[1]": "x[1] should be like [1, 2], but is [1]",
     "explain lsmt": "Did you mean",
@@ -158,8 +153,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize("command", WRONG)
-def test_whatever_is_wrong_is_one_sentence(runs: Path, command: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(runs)
+def test_whatever_is_wrong_is_one_sentence(runs: Path, command: str, cli: Cli) -> None:
+    cli.enter(runs)
     assert WRONG[command] in cli("inspect", *command.split(), code=2).err.splitlines()[-1]
 
 
@@ -167,3 +162,60 @@ def test_a_missing_extra_is_answered_with_the_pip_line(runs: Path, cli: Cli, mon
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     shown = cli("inspect", runs / "translator", "embeddings", "--text", "a", "--output", cli.folder / "out", code=2)
     assert "pip install 'anaphora[plot]'" in shown.err
+
+
+RUNS = Path(__file__).resolve().parents[1] / "runs"
+STORED = sorted(path.parent for path in RUNS.glob("kinds-2/*/experiment.toml"))
+
+
+def train_sample(task: str, cli: Cli) -> None:
+    """Train "run", the sample of a task, and stay in its folder."""
+    [sample] = [one for one in SAMPLES if one.name == task]
+    sample.write(cli.folder)
+    cli.enter()
+    cli(*sample.training(), "--set", "training.epochs=1")
+
+
+def supported(cli: Cli, run: object) -> list[str]:
+    """Verbs that a run supports."""
+    *lines, _ = cli("inspect", run).lines
+    return [line.split()[0] for line in lines if " no: " not in line]
+
+
+@pytest.mark.parametrize("run", [*STORED, RUNS / "format-2"], ids=lambda run: run.name)
+def test_every_stored_run_says_what_it_supports(run: Path, cli: Cli) -> None:
+    found = {*supported(cli, run)}
+    has_layers = run.name in ("language-model", "format-2")
+    assert found >= {"curves"} | ({"gates", "gradients", "beam", "length", "embeddings"} if has_layers else set())
+    assert has_layers or not {"gates", "gradients", "attention"} & found
+
+
+def test_a_classifier_shows_its_encoder_for_a_class_of_ours_or_its_own(cli: Cli) -> None:
+    train_sample("classify", cli)
+    subject = Subject.open(Path("run"))
+    found = gates(subject, "the adf is a")
+    assert [unit.unit.split(".")[-1] for unit in found.units] == ["right_to_left layer0", "left_to_right layer0"]
+    good, bad = (gradients(subject, "the adf is a", label) for label in ("good", "bad"))
+    assert good.itemised[0].total != bad.itemised[0].total
+    assert all(item.difference < 1e-12 for item in (*good.itemised, *bad.itemised))
+    complaint = cli.refuse("inspect", "run", "gradients", "--text", "adf", "--target-text", "goood")
+    assert "class 'goood' is unknown" in complaint
+
+
+def test_a_tagger_shows_its_encoder(cli: Cli) -> None:
+    train_sample("tag", cli)
+    found = cli("inspect", "run", "gradients", "--text", "adf beg 3", "--json").json["gradients"]
+    assert found["reach"][0]["steps"] == ["3", "beg", "adf"]
+    assert all(item["difference"] < 1e-12 for item in found["itemised"])
+
+
+def test_a_transducer_is_looked_into_as_the_translator_that_it_is(cli: Cli) -> None:
+    train_sample("transduce", cli)
+    assert "span" not in supported(cli, "run")
+    [found] = cli("inspect", "run", "attention", "--text", "adf", "--json").json["attention"]
+    assert found["source_pieces"] == ["a", "d", "f", "</s>"]
+
+
+def test_a_model_of_values_has_curves_alone(cli: Cli) -> None:
+    train_sample("trace", cli)
+    assert supported(cli, "run") == ["curves", "report"]

@@ -1,6 +1,5 @@
 """``anaphora memory``, and ``anaphora translate --memory``."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -23,9 +22,8 @@ def run(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def tsv(tmp_path: Path) -> str:
-    (tmp_path / "week.tsv").write_text("A man is walking.\tExactement ceci.\nTwo dogs run.\tDeux chiens.\n")
-    return str(tmp_path / "week.tsv")
+def tsv(cli: Cli) -> str:
+    return str(cli.write("week.tsv", "A man is walking.\tExactement ceci.\nTwo dogs run.\tDeux chiens.\n"))
 
 
 def test_what_is_added_is_listed_exported_and_removed(run: str, tsv: str, cli: Cli) -> None:
@@ -33,8 +31,7 @@ def test_what_is_added_is_listed_exported_and_removed(run: str, tsv: str, cli: C
     again = cli("memory", run, "add", tsv, "--json")
     assert "0 new segments, 2 known or repeated" in again.err
     assert again.json == {"files": [{"file": tsv, "added": 0, "known": 2, "skipped": {}}], "segments": 2}
-    [line] = cli("memory", run, "list", "--text", "A man is walking", "--json").lines
-    assert json.loads(line)["memory"] == "fuzzy 80%"
+    assert cli("memory", run, "list", "--text", "A man is walking", "--json").json["memory"] == "fuzzy 80%"
     for option in ("--text", "--origin"):
         assert cli("memory", run, "list", option, "unseen.po") == ("", "No segment was found.\n")
     assert cli("info", run, "--json").json["memory"] == 2
@@ -67,15 +64,11 @@ def test_translate_takes_what_the_memory_has_and_says_what_comes_from_it(run: st
         ("memory run change", "The action 'change' is unknown. Known: add, export, list, remove."),
         ("memory run add", "Name the files to add"),
         ("memory run export a.tmx --origin b", "--origin has no effect with export"),
-        ("translate run --adapt", "--adapt belongs to --memory, which is missing"),
-        ("translate run --memory --adapt --confidence", "calibrated for the model alone"),
         ("translate m.anaphora week.tsv --memory", "has no translation memory: give the run folder"),
     ],
 )
-def test_what_is_wrong_is_said(
-    run: str, tsv: str, command: str, message: str, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.chdir(cli.folder)
+def test_what_is_wrong_is_said(run: str, tsv: str, command: str, message: str, cli: Cli) -> None:
+    cli.enter()
     cli("memory", run, "add", tsv)
     if "anaphora" in command:
         cli("export", run, "--to", "bundle", "--output", "m.anaphora")

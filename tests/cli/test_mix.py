@@ -33,9 +33,8 @@ def test_a_mixture_is_a_run_like_any_other_and_stands_alone(runs: tuple[Path, Pa
     together = cli("evaluate", moved, "--text", toy_book, "--json").split
     assert 1 < together["perplexity"] < max(alone)
     told = cli("info", moved).out
-    assert "all whole" in told and all(
-        f"  {name}\n" in told for name in (*runs, "cache of order 1", "cache of order 2")
-    )
+    members = (*runs, "cache of order 1", "cache of order 2")
+    assert "all whole" in told and all(f"  {name}\n" in told for name in members)
     assert sum(about(moved).mixed.values()) == pytest.approx(1)
     cli("train", "--resume", "--run", moved)
     model = anaphora.load(moved)

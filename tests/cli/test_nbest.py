@@ -1,7 +1,6 @@
 """What ``anaphora translate`` writes beside the best translation, and translations with prefixes and suffixes."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -22,10 +21,8 @@ def run(trained: Trained) -> str:
 
 
 @pytest.fixture
-def text(tmp_path: Path) -> str:
-    path = tmp_path / "text.en"
-    path.write_text(TEXT)
-    return str(path)
+def text(cli: Cli) -> str:
+    return str(cli.write("text.en", TEXT))
 
 
 def test_an_nbest_list_has_every_line_its_best_first_and_can_be_rescored(
@@ -152,18 +149,3 @@ def test_where_prefixes_and_lines_are_not_equally_many_the_others_come_out(
     shown = cli(*asked, code=2)
     assert said in shown.said and ("2 lines were refused" in shown.said) == (found[-1] == "")
     assert [line[:3] for line in shown.lines] == found
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("--beam 5 --groups 2", "groups of equal size"),
-        ("--nbest 3 --pairs made.tsv", "--nbest is for translations"),
-        ("--suffixes text.en --no-repeat-ngram 2", "Suffixes are written by a beam of all words"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused_in_a_sentence(
-    options: str, said: str, run: str, text: str, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.chdir(cli.folder)
-    assert said in cli("translate", run, text, *options.split(), code=2).said

@@ -4,11 +4,11 @@ import pytest
 
 from anaphora.cli import progress
 from anaphora.cli.progress import Pace, clock, listening, sentence
-from anaphora.events import Note, Progress, Skipped, Update, Validated
+from anaphora.events import Event, LastingReport, Note, Progress, Skipped, Update, Validated
 
 
-def update(number: int, seconds: float = 0.5, epoch: int = 1) -> Update:
-    return Update(number, epoch, number, 10, 3, loss=2.0, tokens=100, rate=0.1, gradient_norm=1.0, seconds=seconds)
+def update(number: int) -> Update:
+    return Update(number, 1, number, 10, 3, loss=2.0, tokens=100, rate=0.1, gradient_norm=1.0, seconds=0.5)
 
 
 def test_pace_is_tokens_over_seconds_and_time_left_counts_all_epochs() -> None:
@@ -59,3 +59,22 @@ def test_without_a_terminal_lines_are_few_and_plain(
         report(Progress("encoding", 1000, 0, "lines"))
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["epoch 1/3, update 4: loss 2.000  200 tokens/s  at most 0:13 left", "encoding: 1,000 lines"]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), ValueError("I/O operation on closed file.")])
+def test_a_report_that_cannot_be_written_is_the_last_and_is_noted_once(error: Exception) -> None:
+    seen: list[Event] = []
+
+    def report(event: Event) -> None:
+        seen.append(event)
+        raise error
+
+    lasting, noted = LastingReport(report), list[tuple[int, str]]()
+    lasting(Note("before there is a run"))
+    lasting.on_failure(lambda update, why: noted.append((update, why)))
+    for number in 1, 2:
+        lasting(update(number))
+    assert len(seen) == 1 and noted == [(1, str(error))]
+    error = ValueError("a bug")  # which is raised
+    with pytest.raises(ValueError, match="a bug"):
+        LastingReport(report)(Note("x"))

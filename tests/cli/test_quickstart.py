@@ -14,24 +14,21 @@ from anaphora.evaluation.alignment import agreement
 from anaphora.formats.pharaoh import from_pharaoh
 from tests.scoring import assess
 
-
-def quickstart(folder: Path, *options: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "anaphora", "quickstart", "--folder", str(folder), "--sentences", "1000", *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+from .conftest import Cli
 
 
 @pytest.mark.slow
-def test_what_cannot_be_trained_leaves_nothing_behind(tmp_path: Path) -> None:
-    with quickstart(tmp_path / "demo", "--set", "text.size=50") as process:
-        _, said = process.communicate(timeout=100)
-    assert process.returncode == 2 and "text.size" in said.splitlines()[-1]
-    assert not (tmp_path / "demo").exists()
+def test_what_cannot_be_trained_leaves_nothing_behind(cli: Cli) -> None:
+    command = ("quickstart", "--folder", cli.folder / "demo", "--sentences", "1000", "--set", "text.size=50")
+    assert "text.size" in cli(*command, code=2).err.splitlines()[-1]
+    assert not (cli.folder / "demo").exists()
 
 
 @pytest.mark.slow
 def test_told_to_stop_it_saves_itself_and_says_how_to_go_on(tmp_path: Path) -> None:
-    run = tmp_path / "demo" / "run"
-    with quickstart(tmp_path / "demo", "--set", "training.epochs=500") as process:
+    run, small = tmp_path / "demo" / "run", ["--sentences", "1000", "--set", "training.epochs=500"]
+    command = [sys.executable, "-m", "anaphora", "quickstart", "--folder", str(run.parent), *small]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 60
         while not (run / "metrics.jsonl").exists() and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -43,12 +40,10 @@ def test_told_to_stop_it_saves_itself_and_says_how_to_go_on(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_the_quickstart_translates_and_aligns_sentences_that_it_never_saw(tmp_path: Path) -> None:
-    folder = tmp_path / "demo"
-    command = [sys.executable, "-m", "anaphora", "quickstart", "--folder", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    score = re.search(r"BLEU = (\d+\.\d+) \(raw; .*version:", done.stdout)
+def test_the_quickstart_translates_and_aligns_sentences_that_it_never_saw(cli: Cli) -> None:
+    folder = cli.folder / "demo"
+    shown = cli("quickstart", "--folder", folder).out
+    score = re.search(r"BLEU = (\d+\.\d+) \(raw; .*version:", shown)
     assert score and float(score[1]) >= 95
     for precision in ("bf16", "int8"):
         [of_test] = assess(folder / "run", precision=precision).values()

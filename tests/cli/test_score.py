@@ -1,10 +1,9 @@
-"""``score`` and ``rescore`` from the command line, over a count model and a translator."""
+"""``score``, ``rescore`` and ``generate``, and the figures of hopeless models and of texts that nobody expects."""
 
-import io
 import json
 import math
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,12 +38,10 @@ def test_a_count_model_is_made_scored_resumed_and_described(count_model: str, to
     assert "count the old text and the new one together" in cli.refuse(*again)
 
 
-def test_a_text_from_standard_input_is_evaluated_as_one_from_a_file(
-    counted: Path, toy_book: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_from_standard_input_is_evaluated_as_one_from_a_file(counted: Path, toy_book: Path, cli: Cli) -> None:
     shown = []
     for text in str(toy_book), "-":
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(toy_book.read_bytes())))
+        cli.pipe(toy_book.read_bytes())
         shown.append(cli("evaluate", counted, "--text", text, "--no-keep", "--json").json["splits"])
     assert shown[1] == {"standard input": shown[0][toy_book.name]}
 
@@ -56,7 +53,7 @@ def test_lines_are_scored_as_running_text_where_a_network_remembers_or_learns_fr
     text.write_text("".join(toy_book.read_text().splitlines(keepends=True)[:6]) + "\n")
     for option in ["--neural-cache", "100"], ["--dynamic", "rule=rms,learning_rate=0.05"]:
         shown = cli("score", run, text, *option, "--json")
-        lines = [json.loads(line) for line in shown.out.splitlines()]
+        lines = shown.objects
         figures = cli("evaluate", run, "--text", text, *option, "--no-keep", "--json").split
         assert sum(one["log10"] for one in lines) * math.log(10) == pytest.approx(-figures["nats"])
         assert sum(one["tokens"] for one in lines) == figures["tokens"] and len(lines) == 7
@@ -110,8 +107,61 @@ def test_a_format_or_a_name_that_a_list_cannot_have_is_refused(counted: Path, cl
     (cli.folder / "nbest").write_text("0 ||| line ||| LM0= 1 ||| 1\n")
     for options, said in (
         ("--format moze", "Did you mean 'moses'?"),
-        ("--name |||", "name of a feature should be a word"),
-        ("", "another name."),
         ("--format kaldi --name LM0", "the scores of kaldi have no names"),
     ):
         assert said in cli("rescore", counted, cli.folder / "nbest", *options.split(), code=2).err
+
+
+def test_generated_texts_are_printed_as_json(cli: Cli, trained: Trained) -> None:
+    run, prompts = trained("counts"), cli.folder / "prompts"
+    prompts.write_text("line 3 of\nthe little\n")
+    of_prompt = ("generate", run, "--prompt", "line 3 of", "--greedy")
+    written = cli(*of_prompt, "--json").json
+    assert written["text"] == cli(*of_prompt).out.rstrip("\n") and written["unknown"] == 0
+    several = cli("generate", run, "--prompts", prompts, "--greedy", "--json").objects
+    assert [one["text"] for one in several] == cli("generate", run, "--prompts", prompts, "--greedy").lines
+
+
+HOPELESS = 'initializer={kind="uniform",range=10000.0}', "training.optimizer.learning_rate=1e-6"
+
+
+def test_a_perplexity_that_no_float_holds_is_null_in_json_and_not_finite_to_people(
+    toy_book: Path, trained_copy: Trained, cli: Cli
+) -> None:
+    run, book = trained_copy("language-model", *HOPELESS), toy_book
+    assert {line["perplexity"] for line in cli("score", run, book, "--json").objects} == {None}
+    figures = cli("evaluate", run, "--text", book, "--json").split
+    assert figures["perplexity"] is figures["word_perplexity"] is None and figures["nats"] > 0
+    kept = json.loads((run / "evaluations.jsonl").read_text(), parse_constant=pytest.fail)
+    assert None in [figure["value"] for figure in kept["metrics"]]
+    assert "| perplexity | not finite |" in (run / "card.md").read_text()
+    assert "perplexity not finite (one pass" in cli("info", run).out
+    assert cli("info", run, "--json").json["evaluations"] == [kept]
+
+
+WORDS = "text={tokenizer='word',segmentation='whitespace'}"
+SPELT = "embedding={kind='character-cnn',character_size=4,max_kernel=2,filters=4}"
+KINDS = {
+    "counted": ("counts",),
+    "window": ("feed-forward-language-model",),
+    "recurrent": ("language-model", WORDS, "training.epochs=1"),
+    "spelt": ("language-model", WORDS, "training.epochs=1", SPELT),
+}
+
+TEXTS = ("man", "\n \n\n", f"the {'x' * 10_000} walks\n{'ж' * 10_000}\nὁ ἄνθρωπος\n人\nthe woman")
+
+
+def figures_in(value: Any) -> list[Any]:
+    """Every value in JSON that is no object."""
+    return [inner for one in value.values() for inner in figures_in(one)] if isinstance(value, dict) else [value]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_text_has_finite_figures_under_every_kind_of_model(kind: str, trained: Trained, cli: Cli) -> None:
+    run, file = trained(*KINDS[kind]), cli.folder / "odd.txt"
+    for text in TEXTS:
+        file.write_bytes(text.encode())
+        for command in (["evaluate", str(run), "--text", str(file), "--no-keep"], ["score", str(run), str(file)]):
+            found = [figure for line in cli(*command, "--json").objects for figure in figures_in(line)]
+            assert all(math.isfinite(value) for value in found if not isinstance(value, str))
+            assert len(found) > len(text.splitlines())

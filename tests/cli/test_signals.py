@@ -1,6 +1,8 @@
-"""Training that is told to stop, in real processes: saved, left with the right exit code, and gone on with exactly."""
+"""Training in real processes that is told to stop, or whose output nobody can read: saved, and gone on with exactly."""
 
+import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from anaphora.cli.signals import handling_signals, resume_hint
 
 COMMAND = [sys.executable, "-m", "anaphora", "train"]
 SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-Begin = Callable[..., "subprocess.Popen[str]"]
+Training = Callable[..., list[str]]
 
 
 @pytest.fixture(autouse=True)
@@ -32,58 +34,90 @@ def heeded() -> Iterator[None]:
 
 
 @pytest.fixture
-def begin(toy_pairs: Path, tiny_translator: Path) -> Begin:
-    def start(run: Path, *settings: str) -> "subprocess.Popen[str]":
-        arguments = [tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", run]
-        arguments += [f"--set={setting}" for setting in ("training.patience=0", *settings)]
-        return subprocess.Popen(
-            [*COMMAND, *map(str, arguments)],
-            stderr=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-        )
+def training(toy_pairs: Path, tiny_translator: Path) -> Training:
+    """``training(run, epochs=40)`` is the command of a training, which validates every 20 updates if not told."""
 
-    return start
+    def command(run: Path, epochs: int, every: int = 20) -> list[str]:
+        files = [tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", run]
+        settings = ("patience=0", f"validate_every={every}", f"epochs={epochs}")
+        return [*COMMAND, *map(str, files), *(f"--set=training.{one}" for one in settings)]
+
+    return command
 
 
-def wait_for(file: Path) -> None:
-    deadline = time.monotonic() + 60
-    while not file.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert file.exists()
+def last_checkpoint(run: Path) -> Path:
+    return run / "checkpoints" / (run / "latest").read_text().strip()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("number", "code", "word"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "hung up")],
-)
+@pytest.mark.parametrize(("number", "word"), list(zip(SIGNALS, ("interrupted", "terminated", "hung up"), strict=True)))
 def test_a_training_told_to_stop_saves_itself_and_goes_on_to_the_same_bits(
-    begin: Begin, tmp_path: Path, number: int, code: int, word: str
+    training: Training, tmp_path: Path, number: int, word: str
 ) -> None:
     run, whole = tmp_path / "run", tmp_path / "whole"
-    with begin(run, "training.epochs=400", "training.validate_every=1000") as process:
-        wait_for(run / "metrics.jsonl")
+    with subprocess.Popen(training(run, 400, every=1000), stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not (run / "metrics.jsonl").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert (run / "metrics.jsonl").exists()
         process.send_signal(number)
         _, said = process.communicate(timeout=60)
-    assert process.returncode == code
-    stopped = (run / "latest").read_text().strip().removeprefix("step-")
-    lines = said.splitlines()
-    assert lines[-2:] == [
-        f"Stopped after update {int(stopped):,}; to continue: anaphora train --resume --run {run}",
+    assert process.returncode == 128 + number
+    stopped = int((run / "latest").read_text().strip().removeprefix("step-"))
+    assert said.splitlines()[-2:] == [
+        f"Stopped after update {stopped:,}; to continue: anaphora train --resume --run {run}",
         f"anaphora: {word}.",
     ]
     assert "Traceback" not in said
-    assert len((run / "metrics.jsonl").read_text().splitlines()) == int(stopped)
+    assert len((run / "metrics.jsonl").read_text().splitlines()) == stopped
     subprocess.run([*COMMAND, "--resume", "--run", str(run)], check=True, capture_output=True)
-    with begin(whole, "training.epochs=400", "training.validate_every=1000") as process:
-        process.communicate(timeout=120)
-    last = (whole / "latest").read_text().strip()
-    assert (run / "latest").read_text().strip() == last
+    subprocess.run(training(whole, 400, every=1000), check=True, capture_output=True)
+    last, expected = last_checkpoint(run), last_checkpoint(whole)
+    assert last.name == expected.name
     for name in ("model.safetensors", "optimizer.safetensors"):
-        files = [folder / "checkpoints" / last / name for folder in (run, whole)]
-        assert files[0].read_bytes() == files[1].read_bytes()
+        assert (last / name).read_bytes() == (expected / name).read_bytes()
+
+
+def pipe_without_a_reader() -> int:
+    read, write = os.pipe()
+    os.close(read)
+    return write
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", ["stderr", "stdout"])
+@pytest.mark.parametrize("kind", ["full", "closed"])
+def test_a_training_outlives_its_streams(stream: str, kind: str, training: Training, tmp_path: Path) -> None:
+    if kind == "full" and not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    run, whole = tmp_path / "run", tmp_path / "whole"
+    subprocess.run(training(whole, 40), check=True, capture_output=True)
+    lost = os.open("/dev/full", os.O_WRONLY) if kind == "full" else pipe_without_a_reader()
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: lost}
+    done = subprocess.run(training(run, 40), check=False, **streams)  # type: ignore[call-overload]
+    os.close(lost)
+    weights, expected = ((last_checkpoint(one) / "model.safetensors").read_bytes() for one in (run, whole))
+    assert weights == expected and (run / "best").read_text() == (whole / "best").read_text()
+    noted = any("note" in json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines())
+    assert noted == (stream == "stderr")
+    assert stream == "stdout" or done.returncode == 0
+
+
+@pytest.mark.slow
+def test_a_closed_terminal_is_a_signal_to_save(training: Training, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, training(run, 100_000))
+    said = b""
+    while b"validation loss" not in said:
+        said += os.read(terminal, 4096)
+    os.close(terminal)  # the kernel sends SIGHUP, and every write fails from now on
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGHUP
+    assert (run / "latest").exists()
+    resumed = [*COMMAND, "--resume", "--run", str(run), "--time", "1s"]
+    subprocess.run(resumed, check=True, capture_output=True)
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,8 @@ WORDS = ["".join(random.Random(n).choices("abcd", k=3)) + "abcd"[n % 4] for n in
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("columns", ["3,2", "english, 2"])
-def test_columns_by_number_or_name(
-    columns: str, tiny_translator: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(cli.folder)
+def test_columns_by_number_or_name(columns: str, tiny_translator: Path, cli: Cli) -> None:
+    cli.enter()
     table = cli.write("table.tsv", "id\tFrench\tEnglish\n" + "".join(f"1\t{word[::-1]}\t{word}\n" for word in WORDS))
     data = [str(tiny_translator), "--data", str(table), "--source", "en", "--target", "fr", "--columns"]
     cli("check", *data, columns, "--trial", "0")
@@ -40,12 +38,6 @@ def test_a_memory_of_three_languages_is_refused_with_their_names(cli: Cli) -> No
     assert "m.tmx is in (it names en, de, fr), source first: name them with --source" in said
 
 
-ONE_EPOCH = ["--set", "embedding.size=4", "--set", "encoder.size=4", "--set", "training.epochs=1"]
-SIZES = {
-    "classify": [],
-    "tag": ["--set", "characters.filters=2", "--set", "characters.max_kernel=2"],
-    "transduce": ["--set", "decoder.size=4", "--set", "decoder.readout_size=4", "--set", "attention.size=4"],
-}
 RUNS = {
     "films.csv": ("classify", "review,stars", "id,Review,Stars\n", '{n},"{word}, a film",{kind}\n'),
     "two.conll": ("tag", "", "", "{word} {kind}\nis bad\n\n"),
@@ -62,14 +54,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         words = ({"n": n, "word": word, "kind": ("bad", "good")[n % 2]} for n, word in enumerate(WORDS))
         (folder / file).write_text(heading + "".join(row.format(**one, letters=" ".join(one["word"])) for one in words))
         train = ["train", "--data", str(folder / file), "--task", task, "--run", str(folder / f"{file}.run")]
-        assert main([*train, "--columns", columns, *ONE_EPOCH, *SIZES[task]]) == 0
+        assert main([*train, "--columns", columns, "--set", "training.epochs=1"]) == 0
     return folder
-
-
-@pytest.fixture
-def in_runs(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(runs)
-    return runs
 
 
 @pytest.mark.slow
@@ -82,8 +68,9 @@ def in_runs(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_a_table_is_answered_by_its_input_alone(
-    run: str, name: str, text: str, inputs: list[str], in_runs: Path, cli: Cli
+    run: str, name: str, text: str, inputs: list[str], runs: Path, cli: Cli
 ) -> None:
+    cli.enter(runs)
     Path(name).write_bytes(text.encode())
     printed = cli("predict", f"{run}.run", name).lines
     expected = anaphora.load(f"{run}.run").predict(inputs)
@@ -94,7 +81,8 @@ def test_a_table_is_answered_by_its_input_alone(
 
 
 @pytest.mark.slow
-def test_a_tagger_writes_over_the_column_that_is_named(in_runs: Path, cli: Cli) -> None:
+def test_a_tagger_writes_over_the_column_that_is_named(runs: Path, cli: Cli) -> None:
+    cli.enter(runs)
     row = "1\tab\t_\tX\t_\t_\t0\t_\t_\t_"
     for text, column, place in (
         (cli.write("a.conll", "ab X Y Z\n"), "3", 2),
@@ -117,8 +105,9 @@ def test_a_tagger_writes_over_the_column_that_is_named(in_runs: Path, cli: Cli) 
     ],
 )
 def test_evaluation_takes_the_columns_that_are_named_and_those_of_training_alone_otherwise(
-    option: str, run: str, name: str, text: str, columns: str, message: str, in_runs: Path, cli: Cli
+    option: str, run: str, name: str, text: str, columns: str, message: str, runs: Path, cli: Cli
 ) -> None:
+    cli.enter(runs)
     Path(name).write_text(text)
     assert message in cli("evaluate", f"{run}.run", option, name, code=2).err
     scores = cli("evaluate", f"{run}.run", option, name, "--columns", columns, "--json").json["splits"][name]
@@ -126,7 +115,8 @@ def test_evaluation_takes_the_columns_that_are_named_and_those_of_training_alone
 
 
 @pytest.mark.slow
-def test_a_run_that_does_not_know_its_columns_reads_usual_names_and_single_columns(in_runs: Path, cli: Cli) -> None:
+def test_a_run_that_does_not_know_its_columns_reads_usual_names_and_single_columns(runs: Path, cli: Cli) -> None:
+    cli.enter(runs)
     old = shutil.copytree("films.csv.run", cli.folder / "old")
     lines = (old / "experiment.toml").read_text()
     begin = lines.index("columns = [")
@@ -148,8 +138,7 @@ def test_the_column_of_a_tagger_is_reported_as_it_was_chosen(column: str, cli: C
     assert "Did you mean 'XPOS'?" in cli.refuse(*check, "--columns", "XPSO")
 
 
-def test_csv_is_named_where_a_tagger_reads_columns(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "ner.csv").write_text("Sentence #,Word,POS,Tag\nSentence: 1,Ada,NNP,B-per\n,is,VBZ,O\n")
-    assert "ner.csv is CSV: put tabs between its columns" in cli.refuse(
-        "check", "--task", "tag", "--data", tmp_path / "ner.csv", "--trial", "0"
-    )
+def test_csv_is_named_where_a_tagger_reads_columns(cli: Cli) -> None:
+    table = cli.write("ner.csv", "Sentence #,Word,POS,Tag\nSentence: 1,Ada,NNP,B-per\n,is,VBZ,O\n")
+    said = cli.refuse("check", "--task", "tag", "--data", table, "--trial", "0")
+    assert "ner.csv is CSV: put tabs between its columns" in said

@@ -102,3 +102,15 @@ def test_a_run_goes_on_with_moved_files_whose_parts_have_names_of_their_own(
     toy_pairs.rename(moved)
     cli("train", "--resume", "--data", moved, "--set", "training.epochs=2", *run)
     assert experiment_of(tmp_path / "run").training.epochs == 2
+
+
+def test_a_training_and_an_average_print_their_figures_as_json(
+    cli: Cli, tiny_language_model: Path, toy_book: Path
+) -> None:
+    run = cli.folder / "run"
+    command = ("train", tiny_language_model, "--data", toy_book, "--run", run, "--set", "training.keep=2", "--json")
+    trained = cli(*command, "--set", "training.validate_every=4").json
+    assert trained["run"] == str(run) and trained["reason"] == "epochs"
+    assert trained["metrics"] == cli("info", run, "--json").json["validation"]
+    averaged = cli("average", run, "--last", "2", "--json").json
+    assert len(averaged["updates"]) == 2 and averaged["metrics"].keys() == averaged["best_metrics"].keys()

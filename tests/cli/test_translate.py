@@ -89,29 +89,18 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
     with_model = cli(*fused, "--fusion-weight", "1e-30").json
     alone = cli("evaluate", runs[0], "--json", "--no-keep").json
     assert with_model["splits"] == alone["splits"] and with_model["run"] == f"{runs[0]} + 1e-30 x {models[0]}"
-    # pairs cannot be cut by the vocabulary of a text
-    pairs = [
-        "train",
-        str(tiny_translator),
-        "--data",
-        str(toy_pairs),
-        "--target",
-        "fr",
-        "--run",
-        str(cli.folder / "new"),
-    ]
-    for command, said in (
-        ([*fused, runs[1]], "add --ensemble"),
-        (["evaluate", runs[0], "--language-model", runs[1]], "should be a language model, but is a translator"),
-        (
-            ["translate", runs[0], text, "--language-model", models[0], "--fusion-weight", "0"],
-            "a finite weight above 0",
-        ),
-        (["translate", runs[0], text, "--language-model", runs[0]], "should be a language model"),
-        (["translate", runs[2], text, "--language-model", models[0]], "alone (start.vocabulary = 'only')"),
-        ([*pairs, "--from", models[0], "--vocabulary", "only"], "the vocabularies of both sides"),
-    ):
-        assert said in cli.refuse(*command)
+    names = dict(zip("abcm", (*runs, models[0]), strict=True)) | {"text": str(text)}
+    for command, said in {
+        "evaluate a b --language-model m": "add --ensemble",
+        "evaluate a --language-model b": "should be a language model, but is a translator",
+        "translate a text --language-model m --fusion-weight 0": "a finite weight above 0",
+        "translate a text --language-model a": "should be a language model",
+        "translate c text --language-model m": "alone (start.vocabulary = 'only')",
+    }.items():
+        assert said in cli.refuse(*(names.get(word, word) for word in command.split()))
+    pairs = ("train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", cli.folder / "new")
+    said = cli.refuse(*pairs, "--from", models[0], "--vocabulary", "only")
+    assert "the vocabularies of both sides" in said  # pairs cannot be cut by the vocabulary of a text
 
 
 def test_numbers_addresses_and_markup_that_a_translation_lacks_are_reported(

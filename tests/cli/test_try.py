@@ -37,12 +37,6 @@ def tried(*words: str, piped: bytes = b"") -> Any:
     )
 
 
-def answers(*words: str, piped: bytes = b"") -> list[dict[str, Any]]:
-    ran = tried(*words, "--json", piped=piped)
-    assert ran.returncode == 0 and not ran.stderr, ran.stderr
-    return [json.loads(line) for line in ran.stdout.splitlines()]
-
-
 def test_a_first_sentence_is_translated_with_its_alignment_and_how_sure_that_is() -> None:
     ran = tried("I am hungry.")
     first, second, *rows = ran.stdout.decode().splitlines()
@@ -53,17 +47,20 @@ def test_a_first_sentence_is_translated_with_its_alignment_and_how_sure_that_is(
     assert b"\x1b" not in ran.stdout and "anaphora train --data pairs.tsv" in ran.stderr.decode()
 
 
-def test_a_word_is_also_spoken() -> None:
-    spoken, translated = answers("Computer")
+def test_a_word_is_also_spoken(cli: Cli) -> None:
+    spoken, translated = cli("try", "Computer", "--json").objects
     assert (spoken["text"], spoken["answer"]) == ("computer", "K AH0 M P Y UW1 T ER0")
     assert spoken["confidence"] > 0.5 and spoken["alignment"]["source"] == [*"computer"]
     assert (translated["model"], translated["text"]) == ("english-french", "Computer.")
-    assert answers("thanks")[1]["answer"] == "Merci."
-    assert [one["answer"] for one in answers("--model", "spelling", "The", "knight.")] == ["DH AH0", "N AY1 T"]
+    assert cli("try", "thanks", "--json").objects[1]["answer"] == "Merci."
+    both = cli("try", "--model", "spelling", "The", "knight.", "--json").objects
+    assert [one["answer"] for one in both] == ["DH AH0", "N AY1 T"]
 
 
 def test_lines_of_a_pipe_are_answered_one_by_one() -> None:
-    found = answers("--model", "english-french", piped=b"I love you.\n\nTom is here.\n")
+    ran = tried("--model", "english-french", "--json", piped=b"I love you.\n\nTom is here.\n")
+    assert ran.returncode == 0 and not ran.stderr, ran.stderr
+    found = [json.loads(line) for line in ran.stdout.splitlines()]
     assert [one["text"] for one in found] == ["I love you.", "Tom is here."]
     assert all(one["answer"] and len(one["alignment"]["weights"]) == len(one["alignment"]["target"]) for one in found)
 
@@ -123,8 +120,8 @@ def test_bundles_are_small_name_their_sources_and_are_in_the_package(cli: Cli) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", TRIAL_MODELS)
-def test_the_commands_that_it_ends_with_work(model: str, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
-    monkeypatch.chdir(cli.folder)
+def test_the_commands_that_it_ends_with_work(model: str, cli: Cli) -> None:
+    cli.enter()
     Path("pairs.tsv").write_text("".join(f"{a}{b}\t{b} {a}\n" for a in "abcdefgh" for b in "ijklmnop"))
     _, train, use, _ = cli("try", "--model", model, "knight").err.splitlines()
     cli(*shlex.split(train)[1:], "--set", "training.epochs=1", "--set", "encoder.size=8", "--set", "decoder.size=8")

@@ -1,7 +1,6 @@
 """Captions are joined with features by the names of images, every image on one side; what does not fit is named."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,27 +22,22 @@ def grid(image: str, shape: tuple[int, ...] = (2, 3, 5)) -> Any:
     return np.random.default_rng(ord(image)).normal(size=shape).astype(np.float32)
 
 
-def an_array_each(folder: Path) -> Path:
-    np.savez(folder / "features.npz", **{f"{image}.jpg": grid(image) for image in IMAGES})
-    return folder / "features.npz"
-
-
-def all_in_one(folder: Path) -> Path:
-    names = np.array([f"images/{image}.jpg" for image in IMAGES])
-    np.savez(folder / "features.npz", names=names, values=np.stack([grid(image) for image in IMAGES]))
-    return folder / "features.npz"
-
-
-def tensors(folder: Path) -> Path:
-    save_file({image: grid(image) for image in IMAGES}, folder / "features.safetensors")
-    return folder / "features.safetensors"
-
-
-def a_file_each(folder: Path) -> Path:
-    (folder / "features").mkdir()
-    for image in IMAGES:
-        np.save(folder / "features" / f"{image}.npy", grid(image))
-    return folder / "features"
+def features(folder: Path, layout: str = "an array each") -> Path:
+    """The grids of all images in a file or a folder."""
+    path, grids = folder / "features.npz", {f"{image}.jpg": grid(image) for image in IMAGES}
+    if layout == "an array each":
+        np.savez(path, **grids)
+    elif layout == "all in one":
+        np.savez(path, names=np.array([f"images/{name}" for name in grids]), values=np.stack([*grids.values()]))
+    elif layout == "tensors":
+        path = folder / "features.safetensors"
+        save_file({image: grid(image) for image in IMAGES}, path)
+    else:
+        path = folder / "features"
+        path.mkdir()
+        for image in IMAGES:
+            np.save(path / f"{image}.npy", grid(image))
+    return path
 
 
 def captions(folder: Path, **splits: str) -> Path:
@@ -58,9 +52,9 @@ def texts(splits: CaptionSplits) -> dict[str, list[str]]:
     return {name: sorted({caption.image for caption in corpus.captions}) for name, corpus in corpora.items()}
 
 
-@pytest.mark.parametrize("save", [an_array_each, all_in_one, tensors, a_file_each])
-def test_every_layout_gives_the_same_features(tmp_path: Path, save: Callable[[Path], Path]) -> None:
-    path = save(tmp_path)
+@pytest.mark.parametrize("layout", ["an array each", "all in one", "tensors", "a file each"])
+def test_every_layout_gives_the_same_features(tmp_path: Path, layout: str) -> None:
+    path = features(tmp_path, layout)
     found = Features(array_files(path) if path.is_dir() else [path])
     assert (sorted(found), found.shape) == (list(IMAGES), GridShape(2, 3, 5))
     for image in IMAGES:
@@ -78,7 +72,7 @@ def test_an_array_is_a_vector_positions_or_a_grid(shape: tuple[int, ...], expect
 
 
 def test_the_files_of_a_release_are_understood(tmp_path: Path) -> None:
-    an_array_each(tmp_path)
+    features(tmp_path)
     (tmp_path / "Flickr8k.token.txt").write_text("".join(f"{image}.jpg#0\tone {image}\n" for image in IMAGES))
     for split, images in (("train", "ab"), ("dev", "c"), ("test", "d")):
         (tmp_path / f"Flickr_8k.{split}Images.txt").write_text("".join(f"{image}.jpg\n" for image in images))
@@ -124,7 +118,7 @@ def test_what_does_not_fit_is_refused_by_name(tmp_path: Path) -> None:
 
     captions(tmp_path, train="ab", val="c")
     assert "Descriptions need features" in complaint()
-    an_array_each(tmp_path)
+    features(tmp_path)
     captions(tmp_path, val="ca")
     assert "val.tsv:3 describes the image 'a', which is in the splits train and val" in complaint()
     captions(tmp_path, val="x")

@@ -61,9 +61,7 @@ def test_a_connection_that_breaks_is_opened_again(server: FileServer, part: Down
 
 
 @pytest.mark.parametrize("change", [{"ranges": False}, {"body": OTHER, "version": {"ETag": '"two"'}}])
-def test_a_server_that_sends_the_whole_is_taken_at_its_word(
-    server: FileServer, part: Download, change: dict[str, Any]
-) -> None:
+def test_the_whole_may_be_sent_for_the_rest(server: FileServer, part: Download, change: dict[str, Any]) -> None:
     break_off(server, part)
     vars(server).update(change)
     part.fetch(silent)
@@ -71,9 +69,7 @@ def test_a_server_that_sends_the_whole_is_taken_at_its_word(
 
 
 @pytest.mark.parametrize("version", [{}, {"ETag": 'W/"weak"'}])
-def test_what_cannot_be_gone_on_with_leaves_nothing_behind(
-    server: FileServer, part: Download, version: dict[str, str]
-) -> None:
+def test_a_part_of_no_version_is_not_left_behind(server: FileServer, part: Download, version: dict[str, str]) -> None:
     server.version, server.cut = version, 100_000
     with pytest.raises(DataError, match="broke off"):
         part.fetch(silent)
@@ -81,9 +77,7 @@ def test_what_cannot_be_gone_on_with_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize("label", [b"[]", b'{"address": "http://elsewhere/file", "version": "\\"one\\""}', None])
-def test_a_part_of_another_or_unknown_origin_is_not_gone_on_with(
-    server: FileServer, part: Download, label: bytes | None
-) -> None:
+def test_a_part_of_another_origin_is_not_gone_on_with(server: FileServer, part: Download, label: bytes | None) -> None:
     part.path.write_bytes(OTHER[:5000])
     if label is not None:
         part.path.with_name("file.part.json").write_bytes(label)

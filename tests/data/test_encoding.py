@@ -41,19 +41,17 @@ def listed(tokenizers: Sequence[WordTokenizer], blocks: list[list[list[str]]], t
     return [[rows.to_lists() for rows in sides] for sides in encoding.encode_blocks(tokenizers, blocks, threads, 14)]
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "MANY", 1)
 
 
-@pytest.mark.usefixtures("few_are_many")
 def test_several_processes_encode_as_one_does_and_in_order() -> None:
     expected = listed((WORDS, WORDS), BLOCKS, 1)
     assert listed((WORDS, WORDS), BLOCKS, 2) == expected
     assert expected[2] == [[WORDS.encode("a b c c x"), WORDS.encode("a")], [WORDS.encode("b"), []]]
 
 
-@pytest.mark.usefixtures("few_are_many")
 def test_what_a_tokenizer_refuses_and_the_death_of_a_process_are_one_error() -> None:
     with pytest.raises(DataError, match=r"lone surrogate U\+D800"):
         listed((WORDS,), [[["a"]], [["\ud800"]]], 2)

@@ -10,23 +10,18 @@ from anaphora.data.sources import translation_splits
 from anaphora.datacheck.survey import survey_corpus
 from anaphora.errors import DataError
 from anaphora.events import Event, Note, Skipped
+from tests.formats.entries.test_tmx import tuv
+from tests.formats.entries.test_xliff import first, trans_unit
 from tests.formats.omegat_project import make_project
 
 
-def tmx(*pairs: tuple[str, str], languages: tuple[str, str] = ("en-US", "de")) -> str:
-    sides = [
-        "".join(f'<tuv xml:lang="{code}"><seg>{text}</seg></tuv>' for code, text in zip(languages, pair, strict=True))
-        for pair in pairs
-    ]
-    body = "\n".join(f"<tu>{side}</tu>" for side in sides)
-    return f'<tmx version="1.4"><header srclang="{languages[0]}"/><body>\n{body}\n</body></tmx>'
+def tmx(*pairs: tuple[str, str]) -> str:
+    body = "\n".join(f"<tu>{tuv('en-US', source)}{tuv('de', target)}</tu>" for source, target in pairs)
+    return f'<tmx version="1.4"><header srclang="en-US"/><body>\n{body}\n</body></tmx>'
 
 
 PO = 'msgid ""\nmsgstr "Language: de\\n"\n\n#, fuzzy\nmsgid "x"\nmsgstr "y"\n\nmsgid "po"\nmsgstr "PO"\n'
-XLIFF = (
-    '<xliff version="1.2"><file source-language="en" target-language="de"><body><trans-unit id="1">'
-    "<source>xliff</source><target>XLIFF</target></trans-unit></body></file></xliff>"
-)
+XLIFF = first(trans_unit("<source>xliff</source><target>XLIFF</target>"))
 
 
 @pytest.fixture
@@ -62,10 +57,8 @@ def test_what_is_said_of_forty_files_is_no_longer_than_of_two(tmp_path: Path) ->
         (tmp_path / f"part-{number}.po").write_text(PO.replace('"po"', f'"po {number}"'))
     reports: list[Event] = []
     assert translation_splits([tmp_path], "en", "de", report=reports.append).train.count == 38  # two are held out
-    first = f"(the first is line 5 of {tmp_path}/part-0.po)"
-    assert [str(one) for one in reports if isinstance(one, Skipped)] == [
-        f"40 entries marked fuzzy were left out {first}"
-    ]
+    [skipped] = [str(one) for one in reports if isinstance(one, Skipped)]
+    assert skipped == f"40 entries marked fuzzy were left out (the first is line 5 of {tmp_path}/part-0.po)"
     with pytest.raises(DataError, match="languages there are de: name those") as caught:
         translation_splits([tmp_path], "en", "fr")
     assert f"{tmp_path}/part-0.po and 39 other files" in str(caught.value)

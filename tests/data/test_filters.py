@@ -37,9 +37,7 @@ USUAL = [("a small dog", "ein kleiner Hund")] * 10
         ),
     ],
 )
-def test_a_filter_leaves_out_its_pairs_and_no_other(
-    name: Filter, pairs: list[tuple[str, str]], kept: list[int]
-) -> None:
+def test_a_filter_leaves_out_its_pairs_alone(name: Filter, pairs: list[tuple[str, str]], kept: list[int]) -> None:
     filters = Filters([name], ("en", "de"), USUAL)
     for _ in range(2):  # every pass begins anew
         reason = filters.begin()

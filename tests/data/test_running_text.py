@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.data.columns import Integers
@@ -51,11 +51,8 @@ def test_micro_batches_read_the_streams_of_one_batch_in_turns(count: int, rows: 
             assert (turn.carry_mask_B == (place > 0)).all()
 
 
-@settings(max_examples=30)
 @given(st.integers(10, 600), st.integers(1, 4), st.integers(1, 40), st.integers(0, 9))
-def test_windows_of_random_lengths_predict_the_same_in_the_same_order(
-    count: int, rows: int, steps: int, seed: int
-) -> None:
+def test_windows_of_random_lengths_predict_the_same_in_order(count: int, rows: int, steps: int, seed: int) -> None:
     equal = TextWindows(store_of(count), rows=rows, steps=steps)
     random = TextWindows(store_of(count), rows=rows, steps=steps, seed=seed)
     for epoch in 1, 2:

@@ -25,9 +25,7 @@ def put_pairs(folder: Path, name: str, count: int, *, packed: bool = False) -> N
 
 class TestTranslation:
     @pytest.mark.parametrize(("name", "packed"), [("val", False), ("valid", True), ("dev", False)])
-    def test_a_folder_gives_its_parts_whatever_validation_is_called(
-        self, tmp_path: Path, name: str, packed: bool
-    ) -> None:
+    def test_a_folder_gives_its_parts_by_any_name_of_validation(self, tmp_path: Path, name: str, packed: bool) -> None:
         for part, count in (("train", 5), (name, 3), ("test", 2), ("test_2016_flickr", 4)):
             put_pairs(tmp_path, part, count, packed=packed)
         events: list[Event] = []

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,15 @@ from anaphora.data import encoding
 from anaphora.data import example_store as store_module
 from anaphora.data.corpora import AlignedFiles, PairCorpus, TextCorpus, fingerprint
 from anaphora.data.example_store import ExampleStore, example_store
+from anaphora.data.fields.label import Label
+from anaphora.data.fields.tokens import Tokens
 from anaphora.data.pairs import pair_fields
 from anaphora.data.running_text import encoded_text
 from anaphora.errors import DataError
-from anaphora.events import Event, Progress
+from anaphora.events import Event, Progress, Skipped
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.tokenizer import Tokenizer
+from tests.data.stores import Listed
 
 CODER = CharacterTokenizer("abcdefgh ", lowercase=False)
 
@@ -52,6 +56,10 @@ def test_the_store_does_not_depend_on_which_lines_are_encoded_together(
     for side, rows in enumerate(store.all_rows()):
         assert [rows[row].tolist() for row in range(len(kept))] == [CODER.encode(pairs[n][side]) for n in kept]
     assert [event.done for event in events if isinstance(event, Progress)] == [1000, 1100]
+    opened: list[Event] = []
+    pair_store(pair_corpus(tmp_path, pairs), tmp_path / "store", longest=7, report=opened.append)
+    skipped = Skipped("pairs of more than 7 tokens on a side were left out of train", len(pairs) - len(kept))
+    assert [event for event in [*events, *opened] if isinstance(event, Skipped)] == [skipped, skipped]
     text = encoded_text(text_corpus(tmp_path, *(source for source, _ in pairs)), CODER, tmp_path / "text")
     assert text[:].tolist() == [3, *(token for source, _ in pairs for token in (*CODER.encode(source), 3))]
 
@@ -99,6 +107,14 @@ def test_a_failing_corpus_leaves_nothing_behind(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"train.en", "train.cs"}
     with pytest.raises(DataError, match="cannot be written"):
         encoded_text(text_corpus(tmp_path, "a"), CODER, tmp_path / "book.txt" / "store")
+
+
+def test_a_value_that_a_field_refuses_and_a_corpus_of_which_nothing_is_left_are_named(tmp_path: Path) -> None:
+    fields = Tokens("text", CODER, itemgetter(0)), Label("label", ["x"], itemgetter(1))
+    with pytest.raises(DataError, match="Every text of train has more than 1 token: raise"):
+        example_store(Listed([("abc", ["x"])]), fields, tmp_path / "none", noun="text", longest=1)
+    with pytest.raises(DataError, match="row 2 has the label 'y', which training does not have"):
+        example_store(Listed([("a", ["x"]), ("b", ["y"])]), fields, tmp_path / "store", noun="text")
 
 
 def test_large_vocabularies_keep_their_ids(tmp_path: Path) -> None:

@@ -9,10 +9,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.data.corpora import Splits
 from anaphora.data.finding import Names
 from anaphora.data.labelled import labelled_splits
 from anaphora.data.sources import text_splits, translation_splits
@@ -45,7 +44,7 @@ def clean(source: str, target: str, seed: int) -> tuple[Pairs, Pairs]:
 
 
 @given(source=st.sampled_from(LANGUAGES), target=st.sampled_from(LANGUAGES), seed=st.integers(0, 1000))
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_a_clean_corpus_has_no_findings(source: str, target: str, seed: int) -> None:
     if source != target:
         assert look(*clean(source, target, seed), source, target).findings == []
@@ -87,7 +86,7 @@ COMPANIONS = {"ratio": ("long", "replacement", "blank", "script"), "placeholders
 
 
 @given(lines=st.permutations(range(2, LINES + 1)), side=st.sampled_from([0, 1]), seed=st.integers(0, 1000))
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_every_fault_is_named_with_its_line(lines: list[int], side: int, seed: int) -> None:
     train, valid = clean("en", "fr", seed)
     planted = dict(zip((*ONE_SIDE, *BOTH_SIDES), lines, strict=False))
@@ -120,20 +119,24 @@ def test_the_head_of_a_table_is_no_pair(head: tuple[str, str], found: list[str])
     assert sorted(kinds & {"header"}) == found
 
 
-@given(lines=st.lists(st.integers(0, LINES - 1), min_size=2, max_size=2, unique=True), seed=st.integers(0, 1000))
-@settings(deadline=None, max_examples=6)
-def test_repeats_are_told_from_other_translations(lines: list[int], seed: int) -> None:
-    first, later = sorted(lines)
-    train, valid = clean("en", "fr", seed)
-    train[later] = (f"  {train[first][0]} ", train[first][1])
-    [duplicate] = look(train, valid).findings
-    assert (duplicate.kind, duplicate.count) == ("duplicate", 1)
-    assert [(place.line, place.shown) for place in duplicate.places] == [(later + 1, f"as {first + 1}")]
-
-    train[later] = (train[first][0], "le voisin voit autre chose")
-    [ambiguous] = look(train, valid).findings
-    assert (ambiguous.kind, ambiguous.count) == ("ambiguous", 1)
-    assert [(place.line, place.shown) for place in ambiguous.places] == [(later + 1, f"as {first + 1}")]
+@given(
+    lines=st.lists(st.integers(0, LINES - 1), min_size=2, max_size=2, unique=True),
+    line=st.integers(0, 9),
+    seed=st.integers(0, 1000),
+)
+@settings(max_examples=6)
+def test_repeats_in_a_part_and_between_two_are_named_with_both_lines(lines: list[int], line: int, seed: int) -> None:
+    (first, later), (train, valid) = sorted(lines), clean("en", "fr", seed)
+    source, target = train[first]
+    for kind, pair in (("duplicate", (f"  {source} ", target)), ("ambiguous", (source, "le voisin voit autre chose"))):
+        [repeat] = look([*train[:later], pair, *train[later + 1 :]], valid).findings
+        assert (repeat.kind, repeat.count) == (kind, 1)
+        assert [(place.line, place.shown) for place in repeat.places] == [(later + 1, f"as {first + 1}")]
+    for kind, pair in (("overlap", train[first]), ("source-overlap", (source, valid[line][1]))):
+        [shared] = look(train, [*valid[:line], pair, *valid[line + 1 :]]).findings
+        assert (shared.kind, shared.split, shared.count) == (kind, "val", 1)
+        assert kind == "source-overlap" or shared.severity == "warning"
+        assert [(place.line, place.shown) for place in shared.places] == [(line + 1, f"as train.en:{first + 1}")]
 
 
 def test_a_repeat_is_one_whether_its_letters_are_composed_or_not() -> None:
@@ -143,20 +146,6 @@ def test_a_repeat_is_one_whether_its_letters_are_composed_or_not() -> None:
     findings = by_kind(look(train, valid).findings)
     assert findings.keys() == {"decomposed", "duplicate"}
     assert [(place.line, place.shown) for place in findings["duplicate"].places] == [(8, "as 4")]
-
-
-@given(train_line=st.integers(0, LINES - 1), line=st.integers(0, 9), seed=st.integers(0, 1000))
-@settings(deadline=None, max_examples=6)
-def test_overlap_of_parts_is_named_in_the_held_out_part(train_line: int, line: int, seed: int) -> None:
-    train, valid = clean("en", "fr", seed)
-    valid[line] = train[train_line]
-    [overlap] = look(train, valid).findings
-    assert (overlap.kind, overlap.severity, overlap.split, overlap.count) == ("overlap", "warning", "val", 1)
-    assert [(place.line, place.shown) for place in overlap.places] == [(line + 1, f"as train.en:{train_line + 1}")]
-
-    valid[line] = (train[train_line][0], clean("en", "fr", seed)[1][line][1])
-    [source_overlap] = look(train, valid).findings
-    assert (source_overlap.kind, source_overlap.split, source_overlap.count) == ("source-overlap", "val", 1)
 
 
 @pytest.mark.parametrize("language", ["en", "el", "ru"])
@@ -239,7 +228,6 @@ lines = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abcdef"), st.samp
 
 
 @given(lines=lines, buffered=st.sampled_from([1, 3, 1000]))
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_counts_are_those_of_dictionaries(lines: list[Line], buffered: int, tmp_path_factory, monkeypatch) -> None:
     monkeypatch.setattr(survey, "_BUFFERED", buffered)
     found = Repeats(tmp_path_factory.mktemp("repeats"))
@@ -260,7 +248,6 @@ def test_the_counts_are_those_of_dictionaries(lines: list[Line], buffered: int, 
 
 
 @given(lines=lines, every=st.integers(2, 4))
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_sample_has_all_lines_of_its_sources_and_all_that_held_out_splits_share(
     lines: list[Line], every: int, tmp_path_factory
 ) -> None:
@@ -306,20 +293,17 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(splits, "SAMPLED", COUNT // EVERY)
 
 
-@pytest.fixture
-def pairs(tmp_path: Path, few: None) -> Splits:
-    """Pairs of which a third repeat an earlier one, and a tenth have a control character; validation repeats ten."""
+@pytest.mark.usefixtures("few")
+def test_a_sample_has_the_fractions_the_heading_and_the_overlap_of_the_whole_split(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a third of the pairs repeat an earlier one, and a tenth have a control character; validation repeats ten
     sources = [f"the number {number % 2000} is good" + "\x07" * (number % 10 == 9) for number in range(COUNT)]
     targets = [f"le nombre {number % 2000} est bon" for number in range(COUNT)]
     for side, lines in (("en", sources), ("fr", targets)):
         write_lines(tmp_path / f"train.{side}", [side, *lines[1:]])
         write_lines(tmp_path / f"val.{side}", [*lines[2500:2510], f"{side} alone"])
-    return translation_splits([tmp_path], "en", "fr")
-
-
-def test_a_sample_has_the_fractions_the_heading_and_the_overlap_of_the_whole_split(
-    pairs: Splits, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    pairs = translation_splits([tmp_path], "en", "fr")
     survey, whole = (survey_corpus(pairs, ("en", "fr"), exact=exact) for exact in (False, True))
     found, counted = by_kind(survey.findings), by_kind(whole.findings)
     surveyed = survey.sides[0].lines
@@ -350,7 +334,7 @@ def test_running_text_is_sampled_too(tmp_path: Path) -> None:
 
 
 @given(lines=st.sampled_from([-3, -2, -1, 1, 2, 3]), begin=st.integers(0, 300))
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_a_side_that_is_shifted_from_a_line_on_is_found_with_its_block(lines: int, begin: int) -> None:
     draw = Random(1)
     sizes = [draw.randrange(41) for _ in range(600)]

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 PROGRAMS = re.compile(
     r"(?:[A-Z_]+=\S* )*"
-    r"(anaphora|awk|cat|cd|cp|curl|cut|echo|for|git|gunzip|make|mkdir|pip|printf|python|sort|tensorboard|torchrun|zcat)\b"
+    r"(anaphora|awk|cat|cd|cp|curl|cut|echo|git|gunzip|make|mkdir|pip|printf|python|sort|tensorboard|torchrun|zcat)\b"
 )
 """First words of a command, and what it sets in the environment."""
 
@@ -73,10 +73,6 @@ def _commands(page: str, first: int, lines: list[str], shell: bool) -> list[Item
 
 
 def _is_whole(text: str) -> bool:
-    """True if a command ends here: no continued line, no open quote, no open loop, no open here-document."""
-    document = re.search(r"<<-?\s*['\"]?(\w+)", text)
-    if document and not re.search(rf"^\s*{document[1]}$", text.partition("\n")[2], re.MULTILINE):
-        return False
-    if not document and re.sub(r"\\.|\"[^\"]*\"|'[^']*'|(?<=\s)#.*", "", text).count("'"):
-        return False
-    return not text.endswith("\\") and (not text.startswith("for ") or re.search(r"\bdone\b", text) is not None)
+    """True if a command ends here: no continued line, no open quote."""
+    outside = re.sub(r"\\.|\"[^\"]*\"|'[^']*'|(?<=\s)#.*", "", text)
+    return "'" not in outside and not text.endswith("\\")

@@ -96,7 +96,6 @@ def write_files(folder: Path) -> None:
     write_corpora(folder / "corpora", data)
     write_classes(folder)
     write_images(folder / "captioned")
-    shutil.copytree(ROOT / "benchmarks" / "spans", folder / "spans")
     shutil.copy(ROOT / "src" / "anaphora" / "trial" / "english-french.anaphora", folder)
     handwriting.write(folder / "strokes", 1, 24)
     write_vectors(folder)
@@ -187,18 +186,13 @@ def write_vectors(folder: Path) -> None:
 
 def write_documents(folder: Path, pairs: list[tuple[str, str]]) -> None:
     """Write translation memories, documents with gaps, and a project of OmegaT."""
+    from anaphora.formats.entries.tmx import tmx_lines
+    from anaphora.formats.lines import write_lines
     from tests.formats.omegat_project import make_project
 
-    units = "".join(
-        f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="de"><seg>{target}</seg></tuv></tu>\n'
-        for source, target in pairs
-    )
-    facts = 'datatype="plaintext" adminlang="en" o-tmf="x" creationtool="x" creationtoolversion="1"'
-    header = f'<header srclang="en" segtype="sentence" {facts}/>'
-    memory = f'<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">{header}<body>\n{units}</body></tmx>\n'
     (folder / "memories").mkdir()
     for name in ("memory.tmx", "memories/train.tmx"):
-        (folder / name).write_text(memory)
+        write_lines(folder / name, tmx_lines(pairs, ("en", "de")))
     po = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\nLanguage: de\\n"\n\n'
     done = "".join(f'msgid "{source}"\nmsgstr "{target}"\n\n' for source, target in pairs[:12])
     (folder / "app.po").write_text(f'{po}{done}msgid "Save the <b>file</b> {{name}}"\nmsgstr ""\n')

@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from socketserver import ForkingMixIn, UnixStreamServer
 from threading import Thread
 from typing import Any
 
@@ -31,9 +32,9 @@ CLIENT = f"""#!{sys.executable} -IS
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as connection:
     connection.connect({{place!r}})
-    request = json.dumps([{{program!r}}, sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
-    socket.send_fds(connection, [len(request).to_bytes(4, "big")], [0, 1, 2])
-    connection.sendall(request)
+    socket.send_fds(connection, [b"\\n"], [0, 1, 2])
+    request = json.dumps([{{program!r}}, sys.argv[1:], os.getcwd(), dict(os.environ)])
+    connection.sendall(f"{{{{request}}}}\\n".encode())
     answer = connection.recv(16)
 sys.exit(int(answer or b"70"))
 """
@@ -50,45 +51,30 @@ def write_programs(folder: Path, place: Path) -> None:
         (folder / program).chmod(0o755)
 
 
+class Server(ForkingMixIn, UnixStreamServer):
+    """A server that answers every client in a process of its own."""
+
+    timeout = 5
+
+
 def serve(place: Path) -> None:
     """Run what clients ask for until the process that started this one ends."""
     _prepare()
-    signal.signal(signal.SIGCHLD, _reap)
     gc.freeze()
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(place))
-        listener.listen(64)
-        listener.settimeout(5)
+    with Server(str(place), _answer) as server:  # type: ignore[arg-type]  # any callable will do
         print("ready", flush=True)
         parent = os.getppid()
         while os.getppid() == parent:
-            try:
-                connection, _ = listener.accept()
-            except TimeoutError:
-                continue
-            with connection:
-                if os.fork() == 0:
-                    listener.close()
-                    _answer(connection)
+            server.handle_request()
+            server.service_actions()  # lets processes that ended go
 
 
-def _reap(*_: object) -> None:
-    """Let processes that ended go, and their time be counted."""
-    with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-
-
-def _answer(connection: socket.socket) -> None:
+def _answer(connection: socket.socket, *_: object) -> None:
     """Run one program, and end the process."""
     code = 70
     try:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        length, streams, _, _ = socket.recv_fds(connection, 4, 3)
-        request = b""
-        while len(request) < int.from_bytes(length, "big"):
-            request += connection.recv(1 << 16)
-        program, arguments, folder, environment = json.loads(request)
+        streams = socket.recv_fds(connection, 1, 3)[1]
+        program, arguments, folder, environment = json.loads(connection.makefile().readline())
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)

@@ -36,7 +36,7 @@ def test_equal_text_scores_the_same_however_its_marks_are_written(condition: Con
         assert metric(outputs, apart, language="vi", condition=condition).value == pytest.approx(100)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.text("abc .", min_size=1, max_size=60), min_size=1, max_size=4))
 def test_nothing_scores_more_than_100(texts: list[str]) -> None:
     for metric in (bleu, chrf):

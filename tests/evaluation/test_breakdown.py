@@ -24,10 +24,8 @@ def test_every_sentence_is_in_the_group_of_its_length_and_in_no_other(lengths: l
 def test_one_unknown_word_makes_a_sentence_one_with_unknown_words() -> None:
     known = frozenset({"a", "man", "walks"})
     sources = ["a man walks.", "a dog walks.", "", "A man"]
-    assert by_unknown_words(sources, known, lowercase=False) == {
-        "words seen in training": [0, 2],
-        "words new to training": [1, 3],
-    }
+    found = by_unknown_words(sources, known, lowercase=False)
+    assert found == {"words seen in training": [0, 2], "words new to training": [1, 3]}
     assert by_unknown_words(sources, known, lowercase=True)["words new to training"] == [1]
 
 

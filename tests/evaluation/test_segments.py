@@ -1,7 +1,6 @@
 """Metrics as sums over segments equal the metrics of the whole text."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,16 +14,9 @@ from anaphora.evaluation.perplexity import LineSums
 from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.strings import StringScores
 
-ATTRIBUTES = {"macro-F1": "macro_f1", "micro-F1": "micro_f1", "exact matches": "accuracy", "CIDEr-D": "cider"}
-
 
 def values(metrics: list[SegmentMetric]) -> dict[str, float]:
     return {metric.name: metric.value for metric in metrics}
-
-
-def of_whole(scores: Any, *names: str) -> dict[str, float]:
-    """The metrics of these names of a whole text."""
-    return {name: getattr(scores, ATTRIBUTES.get(name, name.replace(" ", "_"))) for name in names}
 
 
 @given(st.integers(0, 2**32), st.integers(1, 30), st.integers(2, 4))
@@ -32,7 +24,8 @@ def test_those_of_classes_are_those_of_the_whole(seed: int, examples: int, class
     draws = np.random.default_rng(seed)
     probabilities = draws.dirichlet(np.ones(classes), examples)
     scores = classification_scores([*"abcd"][:classes], draws.integers(classes, size=examples), probabilities)
-    whole = of_whole(scores, "accuracy", "macro-F1", "loss", "calibration error")
+    whole = {"accuracy": scores.accuracy, "macro-F1": scores.macro_f1, "loss": scores.loss}
+    whole |= {"calibration error": scores.calibration_error}
     assert values(scores.segment_metrics()) == pytest.approx(whole)
 
 
@@ -41,18 +34,18 @@ def test_those_of_several_labels_are_those_of_the_whole(seed: int, examples: int
     draws = np.random.default_rng(seed)
     true, probabilities = draws.random((examples, labels)) < 0.4, draws.random((examples, labels))
     scores = several_label_scores([*"abcd"][:labels], true, probabilities, np.full(labels, 0.5))
-    whole = of_whole(scores, "micro-F1", "macro-F1", "exact matches", "loss")
-    assert values(scores.segment_metrics()) == pytest.approx(whole)
+    whole = {"micro-F1": scores.micro_f1, "macro-F1": scores.macro_f1, "exact matches": scores.accuracy}
+    assert values(scores.segment_metrics()) == pytest.approx(whole | {"loss": scores.loss})
 
 
 @given(st.lists(st.tuples(st.text("ab", max_size=4), st.lists(st.text("ab", max_size=4), min_size=1)), min_size=1))
 def test_those_of_strings_are_those_of_the_whole(rows: list[tuple[str, list[str]]]) -> None:
     scores = StringScores.of([output for output, _ in rows], [answers for _, answers in rows])
-    expected = of_whole(scores, "accuracy", "symbol error rate", "edit distance")
     found = values(scores.segment_metrics())
-    if not any(scores.symbols_of):  # edits without a symbol: the rate of the whole divides by one
-        del expected["symbol error rate"], found["symbol error rate"]
-    assert found == pytest.approx(expected)
+    rate = found.pop("symbol error rate")
+    assert found == pytest.approx({"accuracy": scores.accuracy, "edit distance": scores.edit_distance})
+    # edits without a symbol: the rate of the whole divides by one
+    assert not any(scores.symbols_of) or rate == pytest.approx(scores.symbol_error_rate)
 
 
 def test_those_of_descriptions_are_those_of_the_whole() -> None:
@@ -60,9 +53,8 @@ def test_those_of_descriptions_are_those_of_the_whole() -> None:
     references = [["a red circle is here", "the red circle here"], ["Two  blue boxes"], ["a", "b", "c"]]
     scores = description_scores(texts, references, language="en")
     whole = bleu(texts, references, language="en")
-    assert values(scores.segment_metrics()) == pytest.approx(
-        {"BLEU": whole.value, "CIDEr-D": scores.cider, "exact match": 1 / 3}
-    )
+    expected = {"BLEU": whole.value, "CIDEr-D": scores.cider, "exact match": 1 / 3}
+    assert values(scores.segment_metrics()) == pytest.approx(expected)
     assert whole.signature in scores.segment_metrics()[0].conditions
 
 

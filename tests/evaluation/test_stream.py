@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from anaphora.batch import Batch, pad
@@ -53,7 +53,7 @@ def text(length: int) -> list[int]:
     return [draws.randrange(3, SIZE) for _ in range(length)]
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5)
 @given(length=st.integers(1, 300), forget_bias=st.sampled_from([-1.0, 1.0, 40.0]))
 @example(length=131, forget_bias=-1.0)  # side by side, and a rest
 def test_a_text_costs_what_it_costs_unit_by_unit(length: int, forget_bias: float) -> None:

@@ -1,56 +1,48 @@
 """Whole experiments in tests: changed by settings, trained, resumed and compared."""
 
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import torch
 
-from anaphora.config import is_table, options_of
+import anaphora
 from anaphora.events import Event, Note
 from anaphora.experiment.overrides import override
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.weights import as_tensors
-from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import parse
 
 QUICK = "training.batch_tokens=200"
 """Few updates for language models of the short text."""
 
 
-def changed(experiment: ExperimentBase, *settings: str, **tables: Any) -> ExperimentBase:
+def changed(experiment: Experiment, *settings: str, **tables: Any) -> Experiment:
     """Return an experiment with settings such as ``training.epochs=5``, and with other ``tables``."""
     return parse(override(experiment.tables() | tables, settings), "changed.toml")
 
 
-def tables_in(annotation: Any) -> Iterator[type]:
-    """The tables that an option of this type may hold."""
-    if is_table(annotation):
-        yield annotation
-    for argument in get_args(annotation):
-        yield from tables_in(argument)
-
-
-def tables_within(table: type) -> Iterator[type]:
-    """A table of options, and all that may be in it."""
-    yield table
-    for field in options_of(table).values():
-        for inner in tables_in(field.annotation):
-            yield from tables_within(inner)
-
-
-def notes(experiment: ExperimentBase, run: Path, **options: Any) -> list[Note]:
+def notes(experiment: Experiment, run: Path, **options: Any) -> list[Note]:
     """Train an experiment; returns the notes that are reported."""
     events: list[Event] = []
     train(experiment, run, events.append, **options)
     return [event for event in events if isinstance(event, Note)]
 
 
-def texts(experiment: ExperimentBase, run: Path, **options: Any) -> list[str]:
+def texts(experiment: Experiment, run: Path, **options: Any) -> list[str]:
     """Train an experiment; returns the texts of the notes that are reported."""
     return [note.text for note in notes(experiment, run, **options)]
+
+
+def assert_used(run: Path) -> None:
+    """Demand that a run of the toy corpus or of the short text answers to raw text."""
+    model = anaphora.load(run)
+    if isinstance(model, anaphora.TranslationPredictor):
+        assert len(model.translate(["adf", ""], beam=2)) == 2
+    else:
+        assert model.generate("line", length=5).text.startswith("line")
 
 
 def last_weights(run: Path) -> dict[str, torch.Tensor]:
@@ -63,7 +55,7 @@ def have_same_weights(one: Path, other: Path) -> bool:
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
-def assert_resumes(experiment: ExperimentBase, folder: Path, updates: int = 1) -> Path:
+def assert_resumes(experiment: Experiment, folder: Path, updates: int = 1) -> Path:
     """Demand the same weights of a training that is stopped after some updates, and resumed; returns the whole run."""
     asked = count(1)
     train(experiment, folder / "whole")

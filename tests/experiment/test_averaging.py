@@ -1,12 +1,17 @@
+"""An average is the mean of its checkpoints, a checkpoint like any other, and the best where it validates better."""
+
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import Tensor
 
 from anaphora.errors import ConfigError, RunError
-from anaphora.experiment.averaging import average_run
+from anaphora.events import Event
+from anaphora.experiment.averaging import average, average_run
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.summary import about
@@ -53,7 +58,9 @@ def test_an_average_that_validates_better_is_the_best_from_then_on(trained_lm: P
     for name, tensor in centre.items():
         torch.testing.assert_close(torch.from_numpy(used.model[name]), tensor)
     assert f"| validation loss | {found.metrics['loss']:.4f} |" in (trained_lm / "card.md").read_text()
+    assert used.state["averaged"] == list(found.updates)
     told = about(trained_lm)
+    assert told.validation["loss"] == pytest.approx(found.metrics["loss"])
     assert told.checkpoints[0].name == "average" and not told.faults
     assert load(trained_lm, "average").generate("line", length=5)  # type: ignore[union-attr]
 
@@ -138,3 +145,60 @@ def test_a_run_in_training_and_counts_are_not_averaged(trained_lm: Path, trained
         average_run(trained_lm, last=1)
     with pytest.raises(ConfigError, match="fitted in one go"):
         average_run(trained_copy("counts"))
+
+
+def saved(path: Path, weights: list[torch.Tensor]) -> Run:
+    run = Run.create(path, {"task": "toy"}, {})
+    run.kept = len(weights)
+    for update, weight in enumerate(weights, 1):
+        run.save(update, {"w": weight, "count": torch.tensor([update])}, {}, {})
+    return run
+
+
+@settings(max_examples=15)
+@given(st.lists(st.lists(st.floats(-1e6, 1e6, width=32), min_size=3, max_size=3), min_size=2, max_size=4), st.data())
+def test_an_average_is_the_mean_rounded_once(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[float]], data: st.DataObject
+) -> None:
+    run = saved(tmp_path_factory.mktemp("runs") / "run", [torch.tensor(row) for row in rows])
+    last = data.draw(st.integers(2, len(rows)))
+    tensors, updates = average(run, last)
+    assert updates == list(range(len(rows) - last + 1, len(rows) + 1))
+    mean = torch.tensor(rows[-last:], dtype=torch.float64).sum(0) / last
+    assert tensors["w"].dtype == torch.float32
+    assert torch.allclose(tensors["w"].double(), mean, rtol=1e-7, atol=1e-7)
+    assert tensors["count"].tolist() == [len(rows)]
+    again, _ = average(run, last)
+    assert torch.equal(again["w"], tensors["w"])
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Run:
+    """A run with checkpoints 1, 2 and 3, whose weights are their updates."""
+    return saved(tmp_path / "run", [torch.full((2,), float(update)) for update in (1, 2, 3)])
+
+
+def test_a_damaged_checkpoint_is_left_out_and_named(small: Run) -> None:
+    (small.path / "checkpoints" / "step-2" / "model.safetensors").write_bytes(b"")
+    events: list[Event] = []
+    tensors, updates = average(small, 3, events.append)
+    assert updates == [1, 3] and "step-2" in str(events[0])
+    assert tensors["w"].tolist() == [2, 2]
+
+
+def test_one_checkpoint_and_different_networks_have_no_average(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="needs two whole checkpoints"):
+        average(saved(tmp_path / "one", [torch.ones(2)]), 5)
+    with pytest.raises(RunError, match="step-2 has other tensors than step-1"):
+        average(saved(tmp_path / "two", [torch.ones(2), torch.ones(3)]), 2)
+
+
+def test_an_average_that_is_damaged_or_not_the_best_gives_way_to_the_newest(small: Run) -> None:
+    small.save(3, {"w": torch.ones(1)}, {}, {}, average=True)
+    small.mark_best("average")
+    (small.path / "checkpoints" / "average" / "model.safetensors").write_bytes(b"")
+    events: list[Event] = []
+    assert small.load("best", events.append).which == 3
+    assert "average" in str(events[0])
+    (small.path / "best").unlink()
+    assert small.load("best", events.append).which == 3 and len(events) == 1

@@ -54,7 +54,9 @@ def test_what_training_would_refuse_is_an_error_with_the_same_sentence(tiny_tran
 
 def test_a_trial_says_what_training_takes(tiny_translator: Path, toy_pairs: Path, trained: Trained) -> None:
     before = sorted(toy_pairs.iterdir())
-    [estimate] = checked(tiny_translator, toy_pairs, trial=0.5).estimates
+    found = checked(tiny_translator, toy_pairs, trial=0.5)
+    [estimate] = found.estimates
+    assert re.search(r"an epoch', '1 update\b", str(found.tables()[-1]))
     run = trained("translator")
     assert estimate.updates * estimate.epochs == Run.open(run).checkpoints()[-1]
     assert estimate.vocabulary == {"source": 11, "target": 11}
@@ -72,9 +74,7 @@ def test_units_outside_the_vocabulary_are_named(tiny_translator: Path, toy_pairs
     assert [place.line for place in unknown.places] == [2]
 
 
-def test_counts_and_aligners_have_no_estimate_but_units_outside_their_vocabulary(
-    count_model: str, toy_pairs: Path, tmp_path: Path
-) -> None:
+def test_counts_and_aligners_have_findings_but_no_estimate(count_model: str, toy_pairs: Path, tmp_path: Path) -> None:
     (toy_pairs / "test.fr").write_text("heda\nψψψ\ngea\n")
     tables = {"counts": count_model, "aligner": 'task = "align"\n'}
     for name, text in tables.items():
@@ -87,17 +87,7 @@ def test_counts_and_aligners_have_no_estimate_but_units_outside_their_vocabulary
         assert side in {one.side for one in found.findings if one.kind == "unknown-tokens"}
 
 
-def test_a_language_model_is_checked_too(tiny_language_model: Path, toy_book: Path) -> None:
-    found = checked(tiny_language_model, toy_book, trial=0.2)
-    assert found.trainable
-    [estimate] = found.estimates
-    assert list(estimate.vocabulary) == ["text"]
-    assert re.search(r"an epoch', '\d+ updates", str(found.tables()[-1]))
-
-
-def test_an_error_in_a_trial_does_not_name_its_folder(
-    tiny_translator: Path, toy_pairs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_hide_the_trial_folder(tiny_translator: Path, toy_pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(experiment: Any, *_: object) -> None:
         raise DataError(f"{experiment.data.files[0]}/train.en:3 is empty: fill it in.")
 
@@ -106,9 +96,7 @@ def test_an_error_in_a_trial_does_not_name_its_folder(
     assert error.what == "the trial's train.en:3 is empty: fill it in"
 
 
-def test_a_long_trial_forecasts_scores_by_nested_parts_of_the_data(
-    tiny_translator: Path, toy_pairs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_trial_forecasts_scores(tiny_translator: Path, toy_pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("anaphora.experiment.check.LEAST_SECONDS", 5.0)
     found = checked(tiny_translator, toy_pairs, trial=5.0)
     assert found.trainable and found.forecasts == []

@@ -11,7 +11,7 @@ from anaphora.errors import ConfigError, RunError
 from anaphora.events import silent
 from anaphora.experiment.distillation import DistillationResult, distill
 from anaphora.models.translator import Translator
-from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.runs import experiment_of, load
 from anaphora.tasks.translation.config import TranslationExperiment
@@ -20,7 +20,7 @@ from anaphora.text.tokenizer import symbols_of
 from anaphora.training.loop import Stop, never
 from tests.conftest import Trained
 
-from .runs import QUICK, changed
+from .runs import QUICK, changed, have_same_weights
 
 SETTINGS = ["training.epochs=2", "training.validate_every=0"]
 
@@ -45,13 +45,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def weights(run: Path) -> bytes:
-    return (run / "checkpoints" / (run / "latest").read_text().strip() / "model.safetensors").read_bytes()
-
-
-def test_a_student_is_smaller_and_trained_on_what_its_teachers_write(
-    teachers: list[Path], toy_data: Path, tmp_path: Path
-) -> None:
+def test_a_smaller_student_learns_what_its_teachers_write(teachers: list[Path], toy_data: Path, tmp_path: Path) -> None:
     found, pairs = distilled(teachers, tmp_path / "student"), tmp_path / "student-pairs"
     toy_sentences = toy_data / "sentences"
     sources = (toy_sentences / "train.en").read_text().splitlines()
@@ -86,7 +80,7 @@ def test_what_was_stopped_at_any_point_ends_with_the_same_bits(teachers: list[Pa
     names = ("train.en", "train.fr", "val.fr", "test.fr")
     whole, parts = (contents(tmp_path / f"{run}-pairs") for run in ("whole", "parts"))
     assert [whole[name] for name in names] == [parts[name] for name in names]
-    assert weights(tmp_path / "whole") == weights(tmp_path / "parts")
+    assert have_same_weights(tmp_path / "whole", tmp_path / "parts")
 
 
 def test_answers_of_others_are_not_mixed(teachers: list[Path], tmp_path: Path) -> None:
@@ -97,9 +91,7 @@ def test_answers_of_others_are_not_mixed(teachers: list[Path], tmp_path: Path) -
         distill(teachers[:1], tmp_path / "student", settings=SETTINGS, beam=3)
 
 
-def test_what_cannot_teach_or_does_not_fit_is_refused_before_any_work(
-    teachers: list[Path], trained: Trained, tmp_path: Path
-) -> None:
+def test_what_cannot_teach_or_fit_is_refused_at_once(teachers: list[Path], trained: Trained, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is a language model"):
         distilled([trained("language-model", QUICK)], tmp_path / "student")
     with pytest.raises(ConfigError, match=r"decoder.sizes"):
@@ -131,7 +123,7 @@ def test_the_command_prints_student_beside_teacher(
     ],
 )
 def test_a_student_fits_together_whatever_its_teacher_is(
-    settings: list[str], encoder: int, decoder: int, translator: ExperimentBase
+    settings: list[str], encoder: int, decoder: int, translator: Experiment
 ) -> None:
     teacher = changed(translator, "encoder.size=40", "decoder.size=40", *settings)
     teaching = task_of(teacher).distillation

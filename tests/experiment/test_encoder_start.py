@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-import torch
 from torch.testing import assert_close
 
 import anaphora
@@ -13,7 +12,7 @@ from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
-from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.text.words import spellings
 from tests.resuming import assert_goes_on_without, weights
 
@@ -51,7 +50,7 @@ def encoder(run: Path) -> str:
 
 
 @pytest.fixture
-def letters(language_model: ExperimentBase, toy_pairs: Path, tmp_path: Path) -> Path:
+def letters(language_model: Experiment, toy_pairs: Path, tmp_path: Path) -> Path:
     """A language model of some of the source, so that it lacks units of it, and has one more."""
     lines = (toy_pairs / "train.en").read_text().splitlines()
     (tmp_path / "letters.txt").write_text("".join(f"{line}x\n" for line in lines if "h" not in line) * 3)
@@ -61,13 +60,13 @@ def letters(language_model: ExperimentBase, toy_pairs: Path, tmp_path: Path) -> 
 
 
 @pytest.fixture
-def like_it(translator: ExperimentBase) -> ExperimentBase:
+def like_it(translator: Experiment) -> Experiment:
     """A translator whose encoder is like that language model."""
     return changed(translator, *ONCE, "encoder.bidirectional=false", "encoder.layers=2")
 
 
-def test_layers_and_the_vectors_of_common_units_are_taken_over_and_the_rest_is_drawn(
-    letters: Path, like_it: ExperimentBase, tmp_path: Path
+def test_layers_and_common_vectors_are_kept_and_others_drawn(
+    letters: Path, like_it: Experiment, tmp_path: Path
 ) -> None:
     train(like_it, tmp_path / "anew")
     said = texts(changed(like_it, encoder(letters)), tmp_path / "started")
@@ -87,20 +86,7 @@ def test_layers_and_the_vectors_of_common_units_are_taken_over_and_the_rest_is_d
     assert any(text.endswith(f"of {letters}: its layers from left to right (2), and {vectors}.") for text in said)
 
 
-def test_of_two_directions_the_one_that_reads_as_it_does_starts_from_it(
-    language_model: ExperimentBase, translator: ExperimentBase, tmp_path: Path
-) -> None:
-    train(changed(language_model, *ONCE, "recurrence.cell=gru"), tmp_path / "letters")
-    train(changed(translator, *ONCE, encoder(tmp_path / "letters")), tmp_path / "started")
-    started, known = weights(tmp_path / "started"), weights(tmp_path / "letters")
-    own, theirs = "encoder.layers.0.{}.weights.layer0.h", known["recurrence.weights.layer0.h"]
-    assert torch.equal(started[own.format("left_to_right")], theirs)
-    assert not torch.equal(started[own.format("right_to_left")], theirs)
-
-
-def test_an_encoder_unlike_the_language_model_is_refused_and_nothing_is_made(
-    letters: Path, like_it: ExperimentBase, tmp_path: Path
-) -> None:
+def test_an_unlike_encoder_is_refused_and_nothing_made(letters: Path, like_it: Experiment, tmp_path: Path) -> None:
     (other := tmp_path / "other").mkdir()
     for name, text in ("train", "42\n17\n"), ("val", "3\n"):
         for side in ("en", "fr"):
@@ -114,15 +100,6 @@ def test_an_encoder_unlike_the_language_model_is_refused_and_nothing_is_made(
         with pytest.raises(ConfigError, match=sentence):
             train(changed(like_it, encoder(letters), *settings), tmp_path / "started")
     assert not (tmp_path / "started").exists()
-
-
-@pytest.fixture
-def films(tmp_path: Path) -> Path:
-    """Labelled sentences."""
-    words = ("fine", "dull")
-    rows = [f"{n % 2}\tthe film {n % 7} was {words[n % 2]} {'indeed ' * (n % 3)}" for n in range(40)]
-    (tmp_path / "films.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n")
-    return tmp_path / "films.tsv"
 
 
 @pytest.fixture
@@ -145,13 +122,17 @@ def test_a_tagger_takes_over_what_reads_words_and_draws_what_reads_characters(en
     assert_close(started[both][:, :8], known["recurrence.weights.input0.weight"], **CLOSE)
     assert_close(started[both][:, 8:], anew[both][:, 8:], **CLOSE)
     assert_close(started[FORWARD.format(0, "layer0.h")], known["recurrence.weights.layer0.h"], **CLOSE)
+    backward = "encoder.layers.0.right_to_left.weights.layer0.h"
+    assert_close(started[backward], anew[backward], **CLOSE)
     own, theirs = (tokens(run).index("film") for run in (tmp_path / "started", english))
     assert_close(started["embedding.weight"][own], known["embedding.weight"][theirs], **CLOSE)
 
 
-def test_training_goes_on_to_the_same_bits_and_answers_without_the_language_model(
-    english: Path, films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_classifiers_resume_without_the_model(
+    english: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    rows = [f"{n % 2}\tthe film {n % 7} was {('fine', 'dull')[n % 2]} {'indeed ' * (n % 3)}" for n in range(40)]
+    (films := tmp_path / "films.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n")
     (tmp_path / "classifier.toml").write_text(CLASSIFIER)
     command = ["check", str(tmp_path / "classifier.toml"), "--data", str(films), "--trial", "0.1"]
     assert main([*command, "--set", encoder(english)]) == 0

@@ -19,7 +19,8 @@ from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import as_tensors, tensors_of
-from anaphora.tasks.base import ExperimentBase, StartConfig
+from anaphora.tasks.base import ExperimentBase as Experiment
+from anaphora.tasks.base import StartConfig
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.translation.incremental_training import HeldOutScores, IncrementalJob
 from tests.conftest import Trained
@@ -55,7 +56,7 @@ def grow(old: Path, data: Path, run: Path, *options: str) -> int:
     return main(["train", "--from", str(old), "--data", str(data), "--run", str(run), *short, *options])
 
 
-def grown(old: Path, data: Path, *settings: str) -> ExperimentBase:
+def grown(old: Path, data: Path, *settings: str) -> Experiment:
     start = StartConfig.parse({"run": str(old), "replay": 0.5}, "test")
     return read_experiment(incremental_table(experiment_of(old)), "grown", settings, data=[data], start=start)
 
@@ -89,9 +90,7 @@ def test_a_run_with_alignment_supervision_grows_without_it(
     assert "which old and new pairs are without" in capsys.readouterr().err
 
 
-def test_a_run_that_grew_grows_on_with_all_old_pairs_and_updates_of_the_same_size(
-    old: Path, week: Path, tmp_path: Path
-) -> None:
+def test_a_grown_run_grows_on_with_all_old_pairs_and_updates_of_one_size(old: Path, week: Path, tmp_path: Path) -> None:
     first, second, more = tmp_path / "first", tmp_path / "second", tmp_path / "more.tsv"
     more.write_text("".join(f"h{a}{b}\t{b}{a}h\n" for a in "abcdef" for b in "gh"))
     assert grow(old, week, first) == grow(first, more, second) == 0
@@ -221,7 +220,7 @@ def test_what_cannot_be_replayed_is_refused_with_what_to_do(
     old: Path,
     week: Path,
     trained: Trained,
-    translator: ExperimentBase,
+    translator: Experiment,
     toy_pairs: Path,
     toy_book: Path,
     tmp_path: Path,

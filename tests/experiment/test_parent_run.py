@@ -11,7 +11,8 @@ from anaphora.errors import ConfigError, RunError
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
-from anaphora.tasks.base import ExperimentBase, StartConfig
+from anaphora.tasks.base import ExperimentBase as Experiment
+from anaphora.tasks.base import StartConfig
 from anaphora.tasks.runs import experiment_of
 from tests.conftest import Trained
 from tests.resuming import assert_goes_on_without, weights
@@ -42,18 +43,18 @@ def new_pairs(tmp_path: Path) -> Path:
     return folder
 
 
-def child(parent: Path, data: Path, vocabulary: str, *settings: str) -> ExperimentBase:
+def child(parent: Path, data: Path, vocabulary: str, *settings: str) -> Experiment:
     start = StartConfig.parse({"run": str(parent), "vocabulary": vocabulary}, "test")
     text = (parent / "experiment.toml").read_text()
     return read_experiment(text, "child", settings, data=[data], source="en", target="fr", start=start)
 
 
-def warnings(experiment: ExperimentBase, run: Path) -> list[str]:
+def warnings(experiment: Experiment, run: Path) -> list[str]:
     """Those of a run that begins."""
     return [note.text for note in notes(experiment, run) if note.warning]
 
 
-def refuses(experiment: ExperimentBase, run: Path, sentence: str) -> str:
+def refuses(experiment: Experiment, run: Path, sentence: str) -> str:
     """Demand that nothing is made for an experiment that does not fit; returns all that is said."""
     with pytest.raises(ConfigError, match=sentence) as fault:
         train(experiment, run)
@@ -61,9 +62,7 @@ def refuses(experiment: ExperimentBase, run: Path, sentence: str) -> str:
     return str(fault.value)
 
 
-def test_a_kept_vocabulary_leaves_every_weight_as_it_was_and_lines_may_be_split_otherwise(
-    parent: Path, new_pairs: Path, tmp_path: Path
-) -> None:
+def test_a_kept_vocabulary_keeps_weights_however_lines_are_split(parent: Path, new_pairs: Path, tmp_path: Path) -> None:
     said = texts(child(parent, new_pairs, "keep", EPOCHS, STILL, "text.sentences=whole"), tmp_path / "child")
     before, after = weights(parent), weights(tmp_path / "child")
     assert before.keys() == after.keys()
@@ -74,7 +73,7 @@ def test_a_kept_vocabulary_leaves_every_weight_as_it_was_and_lines_may_be_split_
     assert own == theirs
 
 
-def test_what_a_kept_vocabulary_does_not_know_is_counted_with_what_to_do(
+def test_tokens_outside_a_vocabulary_are_counted(
     parent: Path, toy_pairs: Path, new_pairs: Path, tmp_path: Path
 ) -> None:
     source, target = warnings(child(parent, new_pairs, "keep", EPOCHS), tmp_path / "kept")
@@ -88,9 +87,7 @@ def test_what_a_kept_vocabulary_does_not_know_is_counted_with_what_to_do(
     assert source.endswith("as models that go together need; for fewer, train that run with a larger text.size.")
 
 
-def test_words_that_a_kept_vocabulary_lacks_are_reported_from_a_tenth_on(
-    trained: Trained, toy_sentences: Path, tmp_path: Path
-) -> None:
+def test_unknown_words_are_reported_from_a_tenth_on(trained: Trained, toy_sentences: Path, tmp_path: Path) -> None:
     parent = trained("translator-of-words", "training.seed=1", "training.epochs=5")
     lines = (toy_sentences / "train.en").read_text().splitlines()
     for strange, share in (3, ""), (9, "9 of 84 words (10.7%)"):
@@ -101,17 +98,13 @@ def test_words_that_a_kept_vocabulary_lacks_are_reported_from_a_tenth_on(
 
 
 @pytest.mark.parametrize("vocabulary", ["keep", "extend", "only"])
-def test_languages_that_are_swapped_are_reported(
-    parent: Path, toy_pairs: Path, vocabulary: str, tmp_path: Path
-) -> None:
+def test_swapped_languages_are_reported(parent: Path, toy_pairs: Path, vocabulary: str, tmp_path: Path) -> None:
     swapped = child(parent, toy_pairs, vocabulary, EPOCHS, *SWAPPED)
     (said,) = [line for line in warnings(swapped, tmp_path / "child") if "other language" in line]
     assert said.startswith(f"{parent} was trained from 'en' to 'fr', and what each of its sides has learnt")
 
 
-def test_an_extended_vocabulary_keeps_the_rows_of_old_units_and_draws_new_ones(
-    parent: Path, new_pairs: Path, tmp_path: Path
-) -> None:
+def test_extending_a_vocabulary_keeps_old_rows_and_draws_new(parent: Path, new_pairs: Path, tmp_path: Path) -> None:
     said = notes(child(parent, new_pairs, "extend", EPOCHS, STILL), tmp_path / "child")
     before, after = weights(parent), weights(tmp_path / "child")
     old, new = (Run.open(run).tokenizers()["source"] for run in (parent, tmp_path / "child"))
@@ -125,16 +118,14 @@ def test_an_extended_vocabulary_keeps_the_rows_of_old_units_and_draws_new_ones(
     assert not any(note.warning for note in said)
 
 
-def test_a_child_that_is_begun_goes_on_to_the_same_bits_without_its_parent(
-    trained_copy: Trained, new_pairs: Path, tmp_path: Path
-) -> None:
+def test_a_begun_child_goes_on_without_its_parent(trained_copy: Trained, new_pairs: Path, tmp_path: Path) -> None:
     parent = trained_copy("translator")
     assert_goes_on_without(child(parent, new_pairs, "extend", EPOCHS), tmp_path, lambda: shutil.rmtree(parent))
 
 
 @pytest.mark.parametrize(("units", "option"), [("bpe", "dropout"), ("unigram", "alpha")])
 def test_how_subwords_are_drawn_may_change_and_others_take_the_likeliest_and_either_side(
-    units: str, option: str, trained: Trained, language_model: ExperimentBase, toy_pairs: Path, tmp_path: Path
+    units: str, option: str, trained: Trained, language_model: Experiment, toy_pairs: Path, tmp_path: Path
 ) -> None:
     parent = trained("translator", EPOCHS, f'text={{tokenizer="{units}",size=300,{option}=0.5}}')
     train(child(parent, toy_pairs, "keep", f"text.{option}=0.1"), tmp_path / "child")
@@ -148,7 +139,7 @@ def test_how_subwords_are_drawn_may_change_and_others_take_the_likeliest_and_eit
 
 
 def test_a_vocabulary_that_does_not_go_with_the_experiment_is_not_taken_over(
-    parent: Path, new_pairs: Path, trained: Trained, language_model: ExperimentBase, tmp_path: Path
+    parent: Path, new_pairs: Path, trained: Trained, language_model: Experiment, tmp_path: Path
 ) -> None:
     shared = child(parent, new_pairs, "only", 'text={tokenizer="bpe"}', "embedding.shared=true")
     refuses(shared, tmp_path / "child", r"embedding\.shared needs one vocabulary")
@@ -157,9 +148,7 @@ def test_a_vocabulary_that_does_not_go_with_the_experiment_is_not_taken_over(
     refuses(lent, tmp_path / "child", r"annotates rare words \(text.rare = 'posunk'\)")
 
 
-def test_other_sizes_text_tables_or_tasks_or_no_run_are_refused(
-    parent: Path, new_pairs: Path, language_model: ExperimentBase, tmp_path: Path
-) -> None:
+def test_unlike_parents_are_refused(parent: Path, new_pairs: Path, language_model: Experiment, tmp_path: Path) -> None:
     wider = child(parent, new_pairs, "keep", "embedding.size=12")
     said = refuses(wider, tmp_path / "child", r"does not fit.*embedding.weight is \d+ x 8 there and \d+ x 12 here")
     assert re.search(r" here; and \d+ more\. Give it", said) and said.count(" there and ") == 4
@@ -170,9 +159,7 @@ def test_other_sizes_text_tables_or_tasks_or_no_run_are_refused(
         train(child(parent, new_pairs, "keep", f"start.run={tmp_path / 'missing'}"), tmp_path / "child")
 
 
-def test_a_run_that_has_none_of_the_weights_is_refused_and_lends_its_vocabulary_alone(
-    trained: Trained, language_model: ExperimentBase, tmp_path: Path
-) -> None:
+def test_without_weights_a_run_lends_a_vocabulary(trained: Trained, language_model: Experiment, tmp_path: Path) -> None:
     counts = trained("counts", 'text={tokenizer="character"}')
     kept = changed(language_model, f'start.run="{counts}"')
     refuses(kept, tmp_path / "child", r"none of this network.s weights .*--vocabulary only")

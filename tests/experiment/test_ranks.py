@@ -61,9 +61,7 @@ def test_two_ranks_leave_what_one_leaves(ask_ranks: AskRanks, name: str, tmp_pat
     assert found[0] == found[1]
 
 
-def test_a_folder_that_is_there_is_refused_by_the_first_start_and_resumed_by_a_later(
-    ask_ranks: AskRanks, place: Path
-) -> None:
+def test_an_existing_run_is_refused_at_first_and_resumed_by_a_later_start(ask_ranks: AskRanks, place: Path) -> None:
     plain = [*map(str, named("language-model").training())]
     said(ask_ranks, place, plain, plain)
     assert "micro_batches = 2\n" in (place / "run" / "experiment.toml").read_text()  # one for each rank
@@ -89,9 +87,7 @@ def test_a_folder_that_is_there_is_refused_by_the_first_start_and_resumed_by_a_l
     ids=["option", "unknown", "folder"],
 )
 def test_ranks_that_disagree_are_refused(ask_ranks: AskRanks, place: Path, second: list[str], fault: str) -> None:
-    (place / "other").mkdir()
-    for file in (place / "data").iterdir():
-        (place / "other" / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(place / "data", place / "other")
     first, other = said(ask_ranks, place, BOOK, second)
     assert first["code"] == other["code"] == 2
     assert fault in first["err"] and first["err"].count("anaphora:") == 1 and other["err"] == ""
@@ -141,9 +137,7 @@ def test_torchrun_has_the_message_of_any_rank_whichever_it_ends_first(place: Pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("machines", "rank"), [(1, 0), (1, 1), (2, 1)])
-def test_a_killed_rank_is_started_again_by_torchrun_and_ends_with_the_same_bits(
-    place: Path, tmp_path: Path, machines: int, rank: int
-) -> None:
+def test_torchrun_restarts_killed_ranks_to_the_same_bits(place: Path, tmp_path: Path, machines: int, rank: int) -> None:
     """The real launcher, one for each machine: ``torchrun --max-restarts`` starts all ranks again, which resume."""
     longer = [*BOOK, "--set", "training.epochs=40", "--set", "training.patience=0"]
     named("language-model").write(tmp_path / "other" / "place")

@@ -8,26 +8,22 @@ import anaphora
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Skipped, Update
 from anaphora.experiment.run_training import train
-from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import parse
 
 from .runs import assert_resumes, changed
 
 
 @pytest.fixture
-def of_sentences(language_model: ExperimentBase, toy_book: Path) -> ExperimentBase:
+def of_sentences(language_model: Experiment, toy_book: Path) -> Experiment:
     return changed(language_model, "reads=sentences", data={"files": [str(toy_book)]})
 
 
-def test_windows_of_random_lengths_go_on_amid_an_epoch_to_the_same_bits(
-    language_model: ExperimentBase, tmp_path: Path
-) -> None:
+def test_random_windows_resume_amid_an_epoch_to_the_same_bits(language_model: Experiment, tmp_path: Path) -> None:
     assert_resumes(changed(language_model, "data.windows=random"), tmp_path, 2)
 
 
-def test_a_model_of_sentences_goes_on_to_the_same_bits_and_measures_a_text_by_the_scores_of_its_lines(
-    of_sentences: ExperimentBase, toy_book: Path, tmp_path: Path
-) -> None:
+def test_models_of_sentences_resume_and_sum_lines(of_sentences: Experiment, toy_book: Path, tmp_path: Path) -> None:
     model = anaphora.load(assert_resumes(of_sentences, tmp_path, 2))
     assert isinstance(model, anaphora.LanguageModelPredictor)
     lines = toy_book.read_text().splitlines()
@@ -43,9 +39,7 @@ def test_a_model_of_sentences_goes_on_to_the_same_bits_and_measures_a_text_by_th
         model.generate("line 1\nline")
 
 
-def test_long_sentences_are_left_out_of_training_and_that_is_reported(
-    of_sentences: ExperimentBase, tmp_path: Path
-) -> None:
+def test_long_sentences_are_reported_and_left_out_of_training(of_sentences: Experiment, tmp_path: Path) -> None:
     events: list[Event] = []
     train(changed(of_sentences, "data.max_length=25"), tmp_path / "run", events.append, stop=lambda: True)
     assert [event.reason for event in events if isinstance(event, Skipped)] == [
@@ -63,8 +57,6 @@ def test_long_sentences_are_left_out_of_training_and_that_is_reported(
         ({"model": "feed-forward", "data": {"max_length": 9}}, r"data\.max_length leaves out sentences"),
     ],
 )
-def test_what_cuts_running_text_is_not_for_sentences_and_running_text_has_no_longest_line(
-    table: dict[str, object], sentence: str
-) -> None:
+def test_sentences_are_not_cut_and_running_text_has_no_longest_line(table: dict[str, object], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         parse({"task": "language-model"} | table, "x")

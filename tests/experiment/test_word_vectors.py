@@ -10,7 +10,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.weights import as_tensors
-from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.base import ExperimentBase as Experiment
 from tests.conftest import Trained
 from tests.resuming import assert_goes_on_without
 
@@ -43,8 +43,8 @@ def start(run: Path) -> str:
     return f'start.run="{run}"'
 
 
-def test_units_in_the_file_start_from_their_vectors_and_how_many_is_told(
-    translator: ExperimentBase, trained: Trained, vectors: str, tmp_path: Path
+def test_known_tokens_start_from_vectors(
+    translator: Experiment, trained: Trained, vectors: str, tmp_path: Path
 ) -> None:
     said = texts(changed(translator, *STILL, source(vectors)), tmp_path / "run")
     given, drawn = last_weights(tmp_path / "run"), last_weights(trained("translator", *STILL))
@@ -58,9 +58,7 @@ def test_units_in_the_file_start_from_their_vectors_and_how_many_is_told(
     assert f"Of {len(table) - 4} source tokens, 2 start from their vectors in {vectors}." in said
 
 
-def test_in_a_shared_table_the_target_gives_what_the_source_leaves(
-    translator: ExperimentBase, vectors: str, tmp_path: Path
-) -> None:
+def test_in_a_shared_table_the_target_gives_the_rest(translator: Experiment, vectors: str, tmp_path: Path) -> None:
     (more := tmp_path / "more.vec").write_text(line("b", times=5) + line("d", times=7))
     settings = ("text.joint=true", "embedding.shared=true", source(vectors), f'embedding.target_vectors="{more}"')
     said = "".join(texts(changed(translator, *STILL, *settings), tmp_path / "run"))
@@ -94,9 +92,7 @@ def letters(trained: Trained) -> Path:
     return trained("language-model", QUICK, "training.epochs=1", "embedding.scaled=true")
 
 
-def test_tokens_start_from_what_looking_them_up_in_a_language_model_gives(
-    translator: ExperimentBase, trained: Trained, letters: Path, tmp_path: Path
-) -> None:
+def test_tokens_start_as_looked_up(translator: Experiment, trained: Trained, letters: Path, tmp_path: Path) -> None:
     said = texts(changed(translator, *STILL, source(letters)), tmp_path / "run")
     known, drawn = as_tensors(Run.open(letters).load("best").model)["embedding.weight"], trained("translator", *STILL)
     table, drawn = (last_weights(run)["source_embedding.weight"] for run in (tmp_path / "run", drawn))
@@ -106,9 +102,7 @@ def test_tokens_start_from_what_looking_them_up_in_a_language_model_gives(
     assert any(text.endswith(f"start from their vectors in {letters}.") for text in said)
 
 
-def test_runs_that_have_no_such_vectors_are_refused(
-    translator: ExperimentBase, letters: Path, trained: Trained, tmp_path: Path
-) -> None:
+def test_runs_of_no_use_are_refused(translator: Experiment, letters: Path, trained: Trained, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"run has vectors of 8 numbers, not 9: .* embedding\.size = 8"):
         train(changed(translator, source(letters), "embedding.size=9"), tmp_path / "run")
     with pytest.raises(ConfigError, match=r"embedding needs a recurrent language model, but .* has task = 'translate'"):
@@ -116,9 +110,7 @@ def test_runs_that_have_no_such_vectors_are_refused(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_that_starts_from_another_has_its_vectors_and_reads_no_file(
-    translator: ExperimentBase, vectors: str, tmp_path: Path
-) -> None:
+def test_a_child_takes_vectors_of_its_parent_alone(translator: Experiment, vectors: str, tmp_path: Path) -> None:
     parent = tmp_path / "parent"
     train(changed(translator, STILL[0], source(vectors)), parent)
     Path(vectors).unlink()
@@ -132,7 +124,7 @@ def test_a_run_that_starts_from_another_has_its_vectors_and_reads_no_file(
 
 @pytest.mark.parametrize(("text", "times"), [({"tokenizer": "word"}, 1), ({"tokenizer": "bpe", "size": 300}, 2)])
 def test_words_are_looked_up_as_they_are_and_subwords_as_they_are_written(
-    text: dict[str, object], times: int, translator: ExperimentBase, tmp_path: Path
+    text: dict[str, object], times: int, translator: Experiment, tmp_path: Path
 ) -> None:
     (vectors := tmp_path / "words.vec").write_text(line("adf") + line("\u2581", times=2))
     train(changed(translator, *STILL, source(vectors), text=text), tmp_path / "run")
@@ -149,9 +141,7 @@ def test_words_are_looked_up_as_they_are_and_subwords_as_they_are_written(
         ("", "but has none for any of"),
     ],
 )
-def test_a_file_that_is_of_no_use_is_refused_and_nothing_is_made(
-    text: str | None, complaint: str, translator: ExperimentBase, tmp_path: Path
-) -> None:
+def test_a_file_of_no_use_is_refused(text: str | None, complaint: str, translator: Experiment, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "bad.vec").write_text(text)
     with pytest.raises(DataError, match=complaint):
@@ -171,8 +161,6 @@ def test_a_file_that_is_of_no_use_is_refused_and_nothing_is_made(
         (["embedding.vectors=file"], r"\.vectors is not an option\. Did you mean '(source|target)_vectors'"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(
-    settings: list[str], complaint: str, translator: ExperimentBase
-) -> None:
+def test_conflicting_options_are_refused(settings: list[str], complaint: str, translator: Experiment) -> None:
     with pytest.raises(ConfigError, match=complaint):
         changed(translator, *settings)

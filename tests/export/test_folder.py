@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from anaphora import files
-from anaphora.cli.app import main
 from anaphora.tasks.runs import load, load_trained
+from tests.cli.conftest import Shown
 from tests.conftest import Trained
 from tests.networks import untrained
+from tests.tasks.conftest import shown
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -26,17 +27,14 @@ RUN = TESTS / "runs" / "format-2"
 LINES = ["The old man sees a cat.", "Alice is in the garden.", "b"]
 
 
-def export(output: Path, *options: str, run: Path = RUN, to: str = "onnx") -> int:
-    return main(["export", str(run), "--to", to, "--output", str(output), *options])
+def export(output: Path, *options: str, run: Path = RUN, to: str = "onnx", code: int = 0) -> Shown:
+    return shown("export", run, "--to", to, "--output", output, *options, code=code)
 
 
-def test_the_example_of_the_documents_translates_as_the_run_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_of_the_documents_translates_as_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(RUN, tmp_path / "runs" / "en-de")
-    assert export(Path("en-de-onnx")) == 0
-    assert capsys.readouterr().out == "en-de-onnx\n"
+    assert export(Path("en-de-onnx")).out == "en-de-onnx\n"
     page = (TESTS.parent / "docs" / "reference" / "export.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```python\n(.*?InferenceSession.*?)```", page, re.DOTALL)
     names = dict[str, Any]()
@@ -50,7 +48,7 @@ def test_a_run_gives_the_same_bytes_each_time(tmp_path: Path, options: tuple[str
     shutil.copytree(RUN, tmp_path / "run")
     folders = [tmp_path / name for name in ("once", "again")]
     for folder in folders:
-        assert export(folder, *options, run=tmp_path / "run") == 0
+        export(folder, *options, run=tmp_path / "run")
     once, again = ({file.name: file.read_bytes() for file in folder.iterdir()} for folder in folders)
     assert once == again and once.keys() == {"config.json", "encoder.onnx", "step.onnx"}
 
@@ -68,34 +66,30 @@ def test_the_configuration_names_signals_and_scales(tmp_path: Path) -> None:
     assert strokes["initial"].keys() == {*strokes["state"]}
 
 
-def test_int8_is_smaller_and_its_loss_is_reported(
-    trained: Trained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_int8_reports_its_size_and_loss(trained: Trained, tmp_path: Path) -> None:
     run = trained("translator", "decoder.size=64", "encoder.size=64", "training.epochs=1")
-    assert export(tmp_path / "int8", "--int8", run=run) == 0
-    said = capsys.readouterr().out
+    said = export(tmp_path / "int8", "--int8", run=run).out
     assert "3 lines of the validation split" in said and "loss a token" in said
     before, after = (float(said.split(word)[0].split()[-1]) for word in (" before", " after"))
     assert after == pytest.approx(before, rel=0.05) and after != before
-    assert export(tmp_path / "whole", run=run) == 0
+    export(tmp_path / "whole", run=run)
     small, whole = (sum(p.stat().st_size for p in (tmp_path / n).glob("*.onnx")) for n in ("int8", "whole"))
     assert small < 0.5 * whole
     assert f"int8: {small / 1e3:.0f} kB in place of {whole / 1e3:.0f} kB; loss" in said
-    assert export(tmp_path / "again", "--int8", "--json", run=run) == 0
-    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    found = json.loads(export(tmp_path / "again", "--int8", "--json", run=run).out.splitlines()[-1])
     assert found["format"] == "onnx" and found["output"] == str(tmp_path / "again")
     assert (found["rounding"]["bytes_after"], found["rounding"]["bytes_before"]) == (small, whole)
 
 
-def test_a_full_disk_is_blamed_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(descriptor: int, content: bytes) -> None:
+@pytest.mark.parametrize("to", ["onnx", "bundle"])
+def test_a_full_disk_is_blamed_and_nothing_is_left(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    trained = load_trained(RUN)
     monkeypatch.setattr(files, "_write_all", fail)
-    with pytest.raises(OSError, match="No space left on device") as found:
-        write_folder(trained, tmp_path / "exported")
-    assert found.value.filename == str(tmp_path / "exported")
+    output = tmp_path / "exported.anaphora"
+    said = f"{output} cannot be used: No space left on device; make room, or give another place."
+    assert said in export(output, to=to, code=2).err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -108,25 +102,17 @@ def test_a_full_disk_is_blamed_and_nothing_is_left(tmp_path: Path, monkeypatch: 
         ("onnx", [], "is there already"),
     ],
 )
-def test_what_cannot_be_exported_is_one_clear_error(
-    to: str, options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert export(tmp_path, *options, to=to) == 2
-    assert said in capsys.readouterr().err
+def test_what_cannot_be_exported_is_one_clear_error(to: str, options: list[str], said: str, tmp_path: Path) -> None:
+    assert said in export(tmp_path, *options, to=to, code=2).err
 
 
 @pytest.mark.parametrize("to", ["onnx", "html"])
-def test_an_ngram_model_is_refused_with_the_format_that_it_has(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], to: str
-) -> None:
-    assert export(tmp_path / "exported", run=RUN.with_name("kinds-2") / "counts", to=to) == 2
-    assert "use --to arpa" in capsys.readouterr().err
+def test_an_ngram_model_is_refused_with_its_format(tmp_path: Path, to: str) -> None:
+    said = export(tmp_path / "exported", run=RUN.with_name("kinds-2") / "counts", to=to, code=2).err
+    assert "use --to arpa" in said
 
 
-def test_a_missing_library_is_named_with_what_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_library_is_named_with_what_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
-    assert export(tmp_path / "exported") == 2
-    assert "pip install 'anaphora[onnx]'" in capsys.readouterr().err
+    assert "pip install 'anaphora[onnx]'" in export(tmp_path / "exported", code=2).err
     assert list(tmp_path.iterdir()) == []

@@ -56,23 +56,14 @@ def trial(random: Random) -> str:
             os.mkfifo(file)
         else:
             file.write_bytes(changed(random, content))
-        if file.parent == place:
-            _use(place, sample.using(whole.place / "run"), is_pipe)
-        else:
-            _train(place, sample.training())
+        if file.parent != place:
+            ended = command(sample.training(), at=place)
+            if ended.code not in (0, 2, 3):
+                raise Fault(f"training ends in another way: {ended.err[-1000:]}")
+            if ended.code == 2 and (place / "run").exists():
+                raise Fault(f"training on it leaves {sorted((place / 'run').iterdir())}: {ended.err[-1000:]}")
+        elif not is_pipe:  # which may be read once, so it is waited for: nothing is there to write into it
+            arguments = sample.using(whole.place / "run")
+            if command(arguments, at=place).code not in (0, 2):
+                raise Fault(f"{arguments} ends in another way")
     return sample.name
-
-
-def _use(place: Path, arguments: list[str | Path], is_pipe: bool) -> None:
-    if is_pipe:  # which may be read once, so it is waited for: nothing is there to write into it
-        return
-    if command(arguments, at=place).code not in (0, 2):
-        raise Fault(f"{arguments} ends in another way")
-
-
-def _train(place: Path, arguments: list[str | Path]) -> None:
-    ended = command(arguments, at=place)
-    if ended.code not in (0, 2, 3):
-        raise Fault(f"training ends in another way: {ended.err[-1000:]}")
-    if ended.code == 2 and (place / "run").exists():
-        raise Fault(f"training on it leaves {sorted((place / 'run').iterdir())}: {ended.err[-1000:]}")

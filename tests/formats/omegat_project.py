@@ -25,9 +25,7 @@ def make_project(
     (folder / "omegat.project").write_text(
         _FILE.format(languages=languages, by_sentences=str(by_sentences).lower(), source=source)
     )
-    units = [
-        _UNIT.format(languages=languages, source=source, target=target) for source, target in (saved or {}).items()
-    ]
+    units = [_UNIT.format(languages=languages, source=text, target=target) for text, target in (saved or {}).items()]
     (folder / "omegat" / "project_save.tmx").write_text(_SAVED.format(languages=languages, units="\n".join(units)))
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

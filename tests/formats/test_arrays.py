@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from safetensors.numpy import save_file
@@ -27,15 +27,16 @@ TYPES = ("<f2", "<f4", "<f8", ">f4", "|i1", "<i2", ">i4", "<i8", "|u1", "<u4", "
 MEGABYTE = 1 << 20
 
 
-def saved(folder: Path, form: str, array: Any) -> Path:
+def saved(folder: Path, form: str, values: Any, **more: Any) -> Path:
+    """A file with an array of values, and with ``more`` in formats that take several."""
     path = folder / f"values.{form.split()[-1]}"
     if form == "npy":
-        np.save(path, array)
+        np.save(path, values)
     elif form == "safetensors":
-        native = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("=")))
-        save_file({"values": native}, path)
+        native = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("=")))
+        save_file({"values": native, **more}, path)
     else:
-        (np.savez if form == "npz" else np.savez_compressed)(path, values=array)
+        (np.savez if form == "npz" else np.savez_compressed)(path, values=values, **more)
     return path
 
 
@@ -45,7 +46,7 @@ def message(path: Path, name: str = "values") -> str:
     return str(found.value)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data(), st.sampled_from(FORMATS), st.sampled_from(TYPES), st.booleans())
 def test_every_format_and_type_gives_the_same_float32(
     tmp_path: Path, data: st.DataObject, form: str, dtype: str, fortran: bool
@@ -72,7 +73,6 @@ def test_bfloat16_of_safetensors_is_read(tmp_path: Path) -> None:
     np.testing.assert_array_equal(file.real("a")[1:], values[1:].float().numpy())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
 @given(st.data(), st.sampled_from(FORMATS), st.sampled_from([np.nan, np.inf, -np.inf, 1e300]))
 def test_a_number_that_is_not_finite_is_refused_with_its_place(
     tmp_path: Path, data: st.DataObject, form: str, number: float
@@ -154,7 +154,7 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch
         assert "save it with numpy.savez, uncompressed" in message(path, "a")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(st.data(), st.sampled_from(FORMATS))
 def test_damage_gives_the_array_or_one_error(tmp_path: Path, data: st.DataObject, form: str) -> None:
     path = saved(tmp_path, form, np.arange(6.0).reshape(2, 3))
@@ -192,7 +192,6 @@ def test_other_files_are_refused(tmp_path: Path, content: Any, expected: str) ->
         ArrayFile(tmp_path / "missing.npy")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=6), st.booleans(), st.sampled_from(FORMATS[1:]))
 def test_sequences_are_read_joined_and_padded(tmp_path: Path, lengths: list[int], is_padded: bool, form: str) -> None:
     rows = [np.random.default_rng(number).normal(size=(length, 3)) for number, length in enumerate(lengths)]
@@ -201,19 +200,18 @@ def test_sequences_are_read_joined_and_padded(tmp_path: Path, lengths: list[int]
         values = np.full((len(rows), max(lengths), 3), np.nan)
         for block, row in zip(values, rows, strict=True):
             block[: len(row)] = row
-    path = tmp_path / "a.npz"
-    named = {"values": values, "lengths": np.array(lengths)}
-    if form == "safetensors":
-        save_file(named, path)
-    else:
-        (np.savez if form == "npz" else np.savez_compressed)(path, **named)
-    found = Sequences(ArrayFile(path))
+    found = Sequences(ArrayFile(saved(tmp_path, form, values, lengths=np.array(lengths))))
     assert (len(found), found.lengths, found.width) == (len(rows), lengths, 3)
     for number, row in enumerate(rows):
         np.testing.assert_array_equal(found[number], row.astype(np.float32))
     np.testing.assert_array_equal(found[-1], rows[-1].astype(np.float32))
     with pytest.raises(IndexError):
         found[len(rows)]
+    if is_padded:
+        values = np.nan_to_num(values)
+        whole = Sequences(ArrayFile(saved(tmp_path, form, values)))  # all as long as the array
+        assert whole.lengths == [max(lengths)] * len(rows)
+        np.testing.assert_array_equal(whole[len(rows) - 1], values[-1].astype(np.float32))
 
 
 @pytest.mark.parametrize(
@@ -229,19 +227,10 @@ def test_sequences_are_read_joined_and_padded(tmp_path: Path, lengths: list[int]
         (np.array([[1.0], [np.nan]]), [1, 1], r"has nan at \[1, 0\]"),
     ],
 )
-def test_sequences_that_do_not_fit_are_refused(
-    tmp_path: Path, values: Any, lengths: list[float] | None, expected: str
-) -> None:
+def test_unfit_sequences_are_refused(tmp_path: Path, values: Any, lengths: list[float] | None, expected: str) -> None:
     np.savez(tmp_path / "a.npz", values=values, **({} if lengths is None else {"lengths": np.array(lengths)}))
     with pytest.raises(DataError, match=expected):
         list(Sequences(ArrayFile(tmp_path / "a.npz")))
-
-
-def test_padded_sequences_without_lengths_are_all_as_long_as_the_array(tmp_path: Path) -> None:
-    values = np.arange(12.0).reshape(2, 3, 2)
-    np.savez(tmp_path / "a.npz", values=values)
-    found = Sequences(ArrayFile(tmp_path / "a.npz"))
-    assert [len(one) for one in found] == [3, 3] and np.array_equal(found[1], values[1])
 
 
 def test_names_are_read_as_strings(tmp_path: Path) -> None:

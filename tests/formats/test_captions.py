@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from typing import Any
 
 import pytest
 
@@ -54,7 +53,3 @@ def test_every_format_gives_the_same_captions(name: str, written: Written) -> No
 )
 def test_images_are_known_without_folders_and_endings_of_pictures(name: str, key: str) -> None:
     assert image_key(name) == key
-
-
-def karpathy(**changed: Any) -> str:
-    return json.dumps({"images": [KARPATHY["images"][0] | changed]})

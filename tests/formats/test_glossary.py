@@ -41,6 +41,7 @@ def test_a_line_of_a_table_is_term_translation_and_comment(name: str, tmp_path: 
 
 
 def test_a_term_may_be_translated_by_all_that_any_file_says(tmp_path: Path, written: Written) -> None:
+    assert read_term_bases(tmp_path / "missing", ("en", "de")) == read_term_bases(tmp_path, ("en", "de")) == []
     written("a.txt", "bank\tBank\nBank\tX\nbank\tUfer\n")
     written("b.csv", 'bank,"Ufer"\n"bank, river","Ufer, hohes",c\n')
     written("c.docx", "bank\tno glossary")
@@ -54,11 +55,5 @@ def test_a_term_may_be_translated_by_all_that_any_file_says(tmp_path: Path, writ
 @pytest.mark.parametrize(
     ("content", "expected"), [(TBX_2, {"house": ("Haus",), "home": ("Haus",)}), (TBX_3, {"tree": ("Baum",)})]
 )
-def test_a_concept_of_a_term_base_has_terms_in_languages(
-    content: str, expected: dict[str, tuple[str, ...]], written: Written
-) -> None:
+def test_a_concept_has_terms_in_languages(content: str, expected: dict[str, tuple[str, ...]], written: Written) -> None:
     assert terms_of(written("a.tbx", content).parent) == expected
-
-
-def test_a_folder_without_glossaries_has_no_terms(tmp_path: Path) -> None:
-    assert read_term_bases(tmp_path / "missing", ("en", "de")) == read_term_bases(tmp_path, ("en", "de")) == []

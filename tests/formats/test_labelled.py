@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import DataError
+from anaphora.formats import labelled, table_rows
 from anaphora.formats.labelled import class_folders, read_labelled
 
 from .conftest import Written
@@ -68,3 +69,23 @@ def test_a_folder_per_class_is_read(tmp_path: Path, written: Written) -> None:
 def test_another_encoding_is_read(written: Written) -> None:
     path = written("a.txt", "1 café\n".encode("iso-8859-1"))
     assert [one.text for one in read_labelled(path, encoding="iso-8859-1")] == ["café"]
+
+
+def test_a_row_or_a_text_without_end_is_refused(
+    tmp_path: Path, written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (table_rows, labelled):
+        monkeypatch.setattr(module, "LONGEST", 10_000)
+    table = written("a.csv", "label,text\nx,y\n" + 'x,"a\n' + 'b","c\n' * 3_000)
+    with pytest.raises(DataError, match=r"a\.csv:3 begins a row of more than 10,000 characters"):
+        list(read_labelled(table))
+    for name in ("good", "bad"):
+        written(f"classes/{name}/1.txt", "a\n" * 6_000)
+    with pytest.raises(DataError, match=r"1\.txt begins something of more than 10,000 characters"):
+        list(read_labelled(tmp_path / "classes"))
+
+
+def test_only_some_rows_are_kept_to_tell_the_columns(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labelled, "LONGEST", 100)
+    table = written("a.tsv", f"x\t{'a' * 200}\n" * 3 + "y\tz\n")
+    assert [one.labels for one in read_labelled(table)] == [("x",), ("x",), ("x",), ("y",)]

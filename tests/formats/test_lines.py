@@ -5,15 +5,18 @@ import io
 import os
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anaphora.data.corpora import fingerprint
 from anaphora.errors import DataError
 from anaphora.files import part_of
 from anaphora.formats import lines as formats_lines
+from anaphora.formats.labelled import read_labelled
 from anaphora.formats.lines import decode_lines, read_lines, read_unpacked, replacing, write_lines
 from tests.memory_bound import memory_below
 
@@ -28,11 +31,6 @@ def lines_of(data: bytes) -> list[str]:
     return list(decode_lines(io.BytesIO(data), "stream"))
 
 
-@pytest.mark.parametrize("character", ["\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"])
-def test_only_a_line_feed_ends_a_line(character: str) -> None:
-    assert lines_of(f"a{character}b\nc".encode()) == [f"a{character}b", "c"]
-
-
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
@@ -41,9 +39,10 @@ def test_only_a_line_feed_ends_a_line(character: str) -> None:
         (b"a\r\nb\r\n", ["a", "b"]),
         (b"a\r\r\n", ["a\r"]),
         (b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", ["a", "\ufeffb"]),
+        *((f"a{sign}b\nc".encode(), [f"a{sign}b", "c"]) for sign in "\r\v\f\x1c\x85\u2028\u2029"),
     ],
 )
-def test_ends_and_marks_are_stripped_once(data: bytes, expected: list[str]) -> None:
+def test_only_a_line_feed_ends_a_line_and_ends_and_marks_are_stripped_once(data: bytes, expected: list[str]) -> None:
     assert lines_of(data) == expected
 
 
@@ -112,13 +111,8 @@ def test_invalid_bytes_are_named_by_file_line_and_byte(data: bytes, said: str, w
         list(read_lines(written("train.de", data), any_format=True))
 
 
-def test_invalid_bytes_may_be_replaced(written: Written) -> None:
-    path = written("train.de", b"good\nstra\xdfe\n")
-    assert list(read_lines(path, replace_invalid=True)) == ["good", "stra\N{REPLACEMENT CHARACTER}e"]
-
-
 @pytest.mark.parametrize("packed", [False, True])
-def test_lines_that_cannot_be_read_may_be_refused_and_are_empty(
+def test_lines_that_cannot_be_read_may_be_replaced_or_refused_and_are_empty(
     tmp_path: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(formats_lines, "LONGEST", 1000)
@@ -128,6 +122,7 @@ def test_lines_that_cannot_be_read_may_be_refused_and_are_empty(
     read = list(read_lines(path, refuse=lambda number, error: refused.__setitem__(number, str(error))))
     assert read == ["good", "", "", "", "", "good", ""]
     assert list(refused) == [2, 3, 4, 5, 7] and "text:2 should be UTF-8" in refused[2] and "NUL" in refused[3]
+    assert next(islice(read_lines(path, replace_invalid=True), 1, None)) == "stra\N{REPLACEMENT CHARACTER}e"
 
 
 @pytest.mark.parametrize(("name", "said"), [("nowhere.txt", r"there is no .*nowhere\.txt"), ("", "is a folder")])
@@ -153,16 +148,14 @@ def test_a_line_feed_inside_a_line_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_line_without_an_end_takes_bounded_memory(
-    written: Written, packed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endless_line_takes_bounded_memory(written: Written, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats_lines, "LONGEST", 1 << 18)
     path = written("bomb.txt", (gzip.compress if packed else bytes)(b"x" * (4 << 20)))
     with memory_below(1 << 20), pytest.raises(DataError, match=r"bomb\.txt:1 is longer than 262,144 bytes"):
         list(read_lines(path))
 
 
-def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path: Path, written: Written) -> None:
+def test_the_old_file_stays_until_the_new_one_is_whole_and_a_link_a_link(tmp_path: Path, written: Written) -> None:
     path = written("out", b"old")
     with pytest.raises(KeyboardInterrupt), replacing(path) as stream:
         stream.write(b"half")
@@ -173,15 +166,10 @@ def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path: Path, written: 
         stream.flush()
         assert path.read_bytes() == b"old"
     assert path.read_bytes() == b"new"
-
-
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    (tmp_path / "real").write_bytes(b"old")
-    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "link").symlink_to("out")
     with replacing(tmp_path / "link") as stream:
-        stream.write(b"new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real").read_bytes() == b"new"
+        stream.write(b"newer")
+    assert (tmp_path / "link").is_symlink() and path.read_bytes() == b"newer"
 
 
 def test_an_open_pipe_is_written_to() -> None:
@@ -222,3 +210,15 @@ def test_what_a_killed_process_left_of_the_same_file_is_removed(tmp_path: Path) 
     with replacing(path) as stream:
         stream.write(b"new")
     assert set(tmp_path.iterdir()) == {path, other}
+
+
+def test_a_pipe_or_a_device_is_no_corpus(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "link.txt").symlink_to("pipe.txt")
+    for path in (tmp_path / "pipe.txt", tmp_path / "link.txt", Path("/dev/zero")):
+        for read in (read_lines, read_labelled):
+            with pytest.raises(DataError, match="is a pipe or a device"):
+                list(read(path))
+        with pytest.raises(DataError, match="is a pipe or a device"):
+            fingerprint([path])
+    assert list(read_lines(Path("/dev/null"), pipes=True)) == []

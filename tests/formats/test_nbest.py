@@ -54,9 +54,7 @@ def test_a_line_gets_a_score_and_keeps_the_rest(
         ),
     ],
 )
-def test_white_space_and_the_ends_of_a_sentence_stay_and_are_no_words(
-    name: str, line: str, text: str, after: str
-) -> None:
+def test_white_space_and_ends_of_a_sentence_stay_and_are_no_words(name: str, line: str, text: str, after: str) -> None:
     entry = FORMATS[name].parse(line, "list:1")
     assert entry.text == text
     assert FORMATS[name].score(entry, -1.0, "LM") == after

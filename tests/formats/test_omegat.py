@@ -10,13 +10,13 @@ from tests.formats.omegat_project import make_project
 
 
 def test_a_project_says_its_languages_and_folders(tmp_path: Path) -> None:
-    project = read_project(make_project(tmp_path / "p", {}, by_sentences=False))
+    assert is_project(make_project(tmp_path / "p", {}, by_sentences=False)) and not is_project(tmp_path)
+    project = read_project(tmp_path / "p")
     assert project.languages == ("EN-US", "DE")
     assert not project.by_sentences
     assert project.saved == tmp_path / "p" / "omegat" / "project_save.tmx"
-    assert (project.source, project.memories, project.glossary) == tuple(
-        tmp_path / "p" / name for name in ("source", "tm", "glossary")
-    )
+    folders = [tmp_path / "p" / name for name in ("source", "tm", "glossary")]
+    assert [project.source, project.memories, project.glossary] == folders
 
 
 def test_folders_may_lie_elsewhere(tmp_path: Path) -> None:
@@ -44,8 +44,3 @@ def test_memories_of_people_are_those_outside_of_mt(tmp_path: Path) -> None:
     project = read_project(make_project(tmp_path, files))
     names = [path.relative_to(project.memories).as_posix() for path in project.other_memories()]
     assert names == ["auto/a.tmx", "b.tmx", "penalty-010/mt/p.tmx"]
-
-
-def test_a_folder_without_a_project_file_is_none(tmp_path: Path) -> None:
-    assert not is_project(tmp_path)
-    assert is_project(make_project(tmp_path / "p", {}))

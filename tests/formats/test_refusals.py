@@ -15,7 +15,7 @@ from anaphora.formats.glossary import read_glossary, read_term_bases
 from anaphora.formats.labelled import read_labelled
 from anaphora.formats.omegat import read_project
 from anaphora.formats.tsv import read_pairs
-from tests.formats.test_captions import COCO, karpathy
+from tests.formats.test_captions import COCO
 from tests.formats.test_traces import IAM, INKML
 
 from .conftest import Written
@@ -41,9 +41,17 @@ REFUSED: dict[Callable[[Path], Iterable[object]], list[tuple[str, str | bytes, s
         ("a.tsv", "\tA dog .\n", r"a\.tsv:1 names no image"),
         ("a.tsv", "image\tcaption\n", r"a\.tsv has no captions"),
         ("a.json", "[]", r'a\.json should have captions .* no list "images"'),
-        ("a.json", karpathy(filename=3), r'images\[0\], should have a string "filename"'),
+        (
+            "a.json",
+            '{"images": [{"filename": 3, "split": "val", "sentences": []}]}',
+            r'images\[0\], should have a string "filename"',
+        ),
         ("a.json", json.dumps({"images": [1]}), r'images\[0\], should have a string "filename"'),
-        ("a.json", karpathy(sentences="x"), r'images\[0\], should have a "split"'),
+        (
+            "a.json",
+            '{"images": [{"filename": "a", "split": "val", "sentences": "x"}]}',
+            r'images\[0\], should have a "split"',
+        ),
         ("a.json", json.dumps(COCO | {"images": []}), r'annotations\[0\], is of image 1, which is not among "images"'),
         ("a.json", json.dumps({"images": [{"file_name": "x"}], "annotations": []}), r'images\[0\], .* number "id"'),
     ],

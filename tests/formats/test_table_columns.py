@@ -67,8 +67,5 @@ def test_what_a_table_has_is_kept_by_name_or_by_number() -> None:
 
 
 def test_a_new_column_has_a_name_that_no_other_has() -> None:
-    assert [new_name(taken) for taken in ([], ["a", "Prediction"], ["prediction", "prediction_2"])] == [
-        "prediction",
-        "prediction_2",
-        "prediction_3",
-    ]
+    names = [new_name(taken) for taken in ([], ["a", "Prediction"], ["prediction", "prediction_2"])]
+    assert names == ["prediction", "prediction_2", "prediction_3"]

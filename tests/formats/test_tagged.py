@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
+from anaphora.formats import json_text, tagged
 from anaphora.formats.columns import WORDS, Columns
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.lines import read_lines, writing_text
@@ -166,9 +168,7 @@ def test_with_its_own_tags_a_file_is_what_it_was(format_: TaggedFormat, text: st
         (Offsets("iob2"), '{"text": "a \\udead", "label": []}\n', 1, "surrogates"),
     ],
 )
-def test_what_is_not_in_the_format_is_refused_with_its_line(
-    format_: TaggedFormat, text: str, line: int, message: str
-) -> None:
+def test_what_is_not_in_the_format_is_named_by_line(format_: TaggedFormat, text: str, line: int, message: str) -> None:
     with pytest.raises(DataError, match=rf"file:{line}\b.*{message}"):
         sentences(format_, text)
 
@@ -249,3 +249,25 @@ def test_exact_lines_are_the_bytes_of_the_file(tmp_path: Path, packed: bool) -> 
     assert list(read_lines(path, exact=True, any_format=True)) == ['\ufeff{"text": "a"}\r\n', "\n", "no end"]
     with pytest.raises(DataError, match="a JSON document"):
         list(read_lines(path, exact=True))
+
+
+@pytest.mark.parametrize(
+    ("format_", "line"),
+    [
+        (Conllu(), "# a comment\n"),
+        (Conllu(), "1-2\ta\t_\t_\t_\t_\t_\t_\t_\t_\n"),
+        (Columns(2), "a X\n"),
+        (Columns(2), f"{'a' * 5_000} X\n"),
+    ],
+)
+def test_a_sentence_without_end_is_refused(format_: TaggedFormat, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tagged, "_MOST_LINES", 1_000)
+    monkeypatch.setattr(tagged, "LONGEST", 100_000)
+    with pytest.raises(DataError, match=r"file:\d+ is in a sentence of more than"):
+        list(format_.read(repeat(line), "file", labelled=True))
+
+
+def test_an_array_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_text, "LARGEST", 10_000)
+    with pytest.raises(DataError, match="file:1 begins something of more than 10,000 characters"):
+        list(Offsets("iob2").read((line for line in ("[\n", *repeat(" \n", 10_000))), "file"))

@@ -1,6 +1,9 @@
 """Networks without torch answer as those of torch do, and a row as it does alone, whatever the options."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -65,26 +68,23 @@ def merged(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, **{name: size | options.get(name, {}) for name, size in SMALL.items()}}
 
 
+def scale_of(size: int) -> dict[str, Any]:
+    """Return the scale of strokes, where vectors are of two numbers, or of vectors."""
+    kind = "strokes" if size == 2 else "vectors"
+    return {"kind": kind, "size": size, "mean": (0.0,) * size, "deviation": (1.0,) * size}
+
+
 def made_of_values(kind: str, output: dict[str, Any], size: int) -> Any:
-    """Return a network of strokes, where vectors are of two numbers, or of vectors."""
-    scale = {
-        "kind": "strokes" if size == 2 else "vectors",
-        "size": size,
-        "mean": (0.0,) * size,
-        "deviation": (1.0,) * size,
-    }
-    tables: dict[str, Any] = {"model": kind, "values": scale, "output": output}
+    tables: dict[str, Any] = {"model": kind, "values": scale_of(size), "output": output}
     if kind == "synthesis":
         tables |= merged({"decoder": {"initial_state": "zero", "input_feeding_from": "context"}})
     return made("trace", tables)
 
 
-@pytest.mark.parametrize("name", TRANSLATORS)
-def test_a_translator(name: str) -> None:
+def translator(name: str) -> tuple[Any, Batch]:
+    """A translator of ``TRANSLATORS``, and what it reads."""
     model = untrained_translator(name).model
-    size = model.symbols.size
-    given = Batch.of_rows(range(4), rows(*LENGTHS, size=size))
-    assert_stepper(opened(model), model, given, read_ids(8, size))
+    return model, Batch.of_rows(range(4), rows(*LENGTHS, size=model.symbols.size))
 
 
 def featured() -> tuple[Any, Batch]:
@@ -95,9 +95,53 @@ def featured() -> tuple[Any, Batch]:
     return model, replace(texts(), inputs=FeaturedIds(given.ids_BT, given.lengths_B, features))
 
 
-def test_a_translator_with_features() -> None:
+GRIDS: dict[str, dict[str, Any]] = {
+    "xu": {
+        "encoder": {"layer": "none", "positions": False},
+        "attention": {"score": "concat", "query": "previous", "context": "state", "gate": True},
+        "decoder": {"size": 8, "initial_state": "mean", "input_feeding": False},
+    },
+    "vinyals": {
+        "encoder": {"rows": 1, "columns": 1, "layer": "linear", "positions": False, "size": 6},
+        "attention": "none",
+        "decoder": {"size": 8, "input_feeding": False},
+    },
+    "positions": {"encoder": {"layer": "relu", "size": 6}, "decoder": {"size": 8}},
+    "tanh": {"encoder": {"layer": "tanh", "size": 8}, "decoder": {"size": 8, "initial_state": "mean"}},
+}
+
+
+def describer(name: str) -> tuple[Any, Batch]:
+    """A describer of ``GRIDS``, and what it reads."""
+    tables = {"embedding": {"size": 6}, **GRIDS[name]}
+    encoder = {"rows": 2, "columns": 3, "width": 4} | tables["encoder"]
+    shape = (4, encoder["rows"] * encoder["columns"], 4)
+    grid = Grid(np.random.default_rng(2).normal(size=shape).astype(np.float32))
+    return made("describe", tables | {"encoder": encoder}), Batch.of_rows(range(4), grid)
+
+
+def transducer_of_vectors() -> tuple[Any, Batch]:
+    model = made("transduce", {"model": "vectors", **merged({"values": scale_of(3)})})
+    return model, Batch.of_rows(range(4), values())
+
+
+WRITERS: dict[str, Callable[[], tuple[Any, Batch]]] = {
+    **{name: partial(translator, name) for name in TRANSLATORS},
+    **{name: partial(describer, name) for name in GRIDS},
+    "features": featured,
+    "vectors": transducer_of_vectors,
+}
+"""Networks that write tokens, each with what it reads."""
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_network_that_writes(name: str) -> None:
+    model, given = WRITERS[name]()
+    assert_stepper(opened(model), model, given, read_ids(8, model.stepper().size))
+
+
+def test_features_are_read() -> None:
     model, given = featured()
-    assert_stepper(opened(model), model, given, read_ids(8))
     assert not np.allclose(opened(model).target_states(given), opened(model).target_states(texts()))
 
 
@@ -187,8 +231,16 @@ ENCODERS: dict[str, Any] = {
     "recurrent": RECURRENT,
     "cnn": {"kind": "cnn", "size": 3, "widths": [1, 2, 5]},
     "none": "none",
+    "forward": {"cell": "gru", "size": 5, "bidirectional": False, "initial_state": "learned"},
 }
-VECTORS = {"size": 3, "mean": [0.5, -1.0, 2.0], "deviation": [2.0, 0.5, 1.0]}
+CHARACTERS = {"kind": "character-cnn", "filters": 3, "max_kernel": 3, "max_length": 5, "highways": 2}
+EVERY_CLASSIFIER = pytest.mark.parametrize(
+    ("encoder", "pooling"), [*product(ENCODERS, ["mean", "max", "last", "attention"])]
+)
+EVERY_TAGGER = pytest.mark.parametrize(
+    ("output", "characters"), [*product(["softmax", "sigmoid", "crf"], ["none", CHARACTERS])], ids=str
+)
+VECTORS: Any = {"size": 3, "mean": [0.5, -1.0, 2.0], "deviation": [2.0, 0.5, 1.0]}
 
 
 def values(flags: int = 0) -> Values:
@@ -208,55 +260,49 @@ def assert_predicts(model: Any, given: Batch) -> None:
             np.testing.assert_array_equal(one[row, : np.shape(other)[1]] if np.ndim(other) > 1 else one[row], other[0])
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max", "last", "attention"])
-@pytest.mark.parametrize("encoder", ENCODERS)
+def of_tokens_and_vectors(task: str, tables: dict[str, Any], tokens: Ids) -> list[tuple[Any, Batch]]:
+    """A network of tokens and one of vectors, each with what it reads."""
+    vectors = tables | {"model": "vectors", "vectors": VECTORS}
+    return [(made(task, own), Batch.of_rows(range(4), read)) for own, read in ((tables, tokens), (vectors, values()))]
+
+
+def classifiers(encoder: str, pooling: str) -> list[tuple[Any, Batch]]:
+    output = "sigmoid" if pooling in ("max", "attention") else "softmax"
+    classes = {"names": ["a", "b", "c"], "pooling": pooling, "output": output}
+    embedding = {"size": 4, "scaled": True} if output == "sigmoid" else {"kind": "character-cnn", "filters": 3}
+    tables = {"classes": classes, "encoder": ENCODERS[encoder], "embedding": embedding}
+    return of_tokens_and_vectors("classify", tables, rows(*LENGTHS))
+
+
+@EVERY_CLASSIFIER
 def test_a_classifier(encoder: str, pooling: str) -> None:
-    tables = {
-        "classes": {
-            "names": ["a", "b", "c"],
-            "pooling": pooling,
-            "output": "sigmoid" if pooling == "max" else "softmax",
-        },
-        "encoder": ENCODERS[encoder],
-    }
-    embedding = {"kind": "character-cnn", "filters": 3} if pooling == "mean" else {"size": 4, "scaled": True}
-    assert_predicts(made("classify", {**tables, "embedding": embedding}), Batch.of_rows(range(4), rows(*LENGTHS)))
-    vectors = made("classify", {"model": "vectors", **tables, "vectors": VECTORS})
-    assert_predicts(vectors, Batch.of_rows(range(4), values()))
+    for model, given in classifiers(encoder, pooling):
+        assert_predicts(model, given)
 
 
-@pytest.mark.parametrize("characters", [{"kind": "character-cnn", "filters": 3, "max_kernel": 3}, "none"])
-@pytest.mark.parametrize("output", ["softmax", "sigmoid", "crf"])
-def test_a_tagger(output: str, characters: Any) -> None:
+def taggers(output: str, characters: Any) -> list[tuple[Any, Batch]]:
     tables = {"encoder": RECURRENT, "output": output, "spans": "iob2" if output == "crf" else "none"}
     numbers, ids = np.random.default_rng(1), rows(*LENGTHS)
     letters = pad([list(numbers.integers(0, SYMBOLS.size, length)) for length in (3, 6, 1, 4, 2)])
     words = numbers.integers(0, 5, ids.ids_BT.shape)
     spelt = SpeltIds(ids.ids_BT, ids.lengths_B, words, letters.ids_BT, letters.lengths_B)
-    model = made("tag", {**tables, "embedding": {"size": 4}, "characters": characters})
-    assert_predicts(model, Batch.of_rows(range(4), spelt))
-    vectors = made("tag", {"model": "vectors", **tables, "vectors": VECTORS})
-    assert_predicts(vectors, Batch.of_rows(range(4), values()))
+    return of_tokens_and_vectors("tag", tables | {"embedding": {"size": 4}, "characters": characters}, spelt)
 
 
-@pytest.mark.parametrize("layer", ["tanh", "none"])
-def test_a_describer(layer: str) -> None:
-    encoder = {"rows": 2, "columns": 3, "width": 5, "layer": layer} | ({"size": 8} if layer == "tanh" else {})
-    tables = {"encoder": encoder, "embedding": {"size": 6}, "decoder": {"size": 8, "initial_state": "mean"}}
-    model = made("describe", tables | {"attention": {"gate": True, "score": "concat"}})
-    grid = Grid(np.random.default_rng(2).normal(size=(4, 6, 5)).astype(np.float32))
-    assert_stepper(opened(model), model, Batch.of_rows(range(4), grid), read_ids(8))
+@EVERY_TAGGER
+def test_a_tagger(output: str, characters: Any) -> None:
+    for model, given in taggers(output, characters):
+        assert_predicts(model, given)
 
 
-def test_a_transducer_of_vectors() -> None:
-    scale = {"kind": "vectors", "size": 3, "mean": (0.0,) * 3, "deviation": (1.0,) * 3}
-    model = made("transduce", {"model": "vectors", **merged({"values": scale})})
-    assert_stepper(opened(model), model, Batch.of_rows(range(4), values()), read_ids(8))
+EVERY_NETWORK_OF_VALUES = pytest.mark.parametrize(
+    ("kind", "output", "size"),
+    [*product(["prediction", "synthesis"], [{"kind": "mixture", "components": 3}, {"kind": "squared-error"}], [2, 3])],
+    ids=str,
+)
 
 
-@pytest.mark.parametrize("output", [{"kind": "mixture", "components": 3}, {"kind": "squared-error"}])
-@pytest.mark.parametrize("kind", ["prediction", "synthesis"])
-@pytest.mark.parametrize("size", [2, 3])
+@EVERY_NETWORK_OF_VALUES
 def test_a_network_of_values(kind: str, output: dict[str, Any], size: int) -> None:
     pen, model = int(size == 2), made_of_values(kind, output, size)
     native, targets = opened(model), values(1)

@@ -11,31 +11,13 @@ import pytest
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.inspection.subject import Subject
-from tests.conftest import TINY_LANGUAGE_MODEL
-
-TRANSLATOR = """
-task = "translate"
-[text]
-tokenizer = "character"
-[embedding]
-size = 6
-[encoder]
-cell = "{cell}"
-size = 5
-[decoder]
-cell = "{cell}"
-size = 5
-[training]
-batch_tokens = 60
-epochs = 2
-"""
+from tests.conftest import TINY_LANGUAGE_MODEL, TINY_TRANSLATOR
 
 
 def trained_translator(run: Path, data: Path, *settings: str, cell: str = "gru") -> Subject:
-    experiment = read_experiment(
-        TRANSLATOR.format(cell=cell), "toy.toml", settings, data=[data], source="en", target="fr"
-    )
-    train(experiment, run)
+    small = [f"encoder.cell={cell}", f"decoder.cell={cell}", "encoder.size=5", "decoder.size=5", "embedding.size=6"]
+    small += ["decoder.dropout=0", *settings]
+    train(read_experiment(TINY_TRANSLATOR, "toy.toml", small, data=[data], source="en", target="fr"), run)
     return Subject.open(run)
 
 

@@ -1,4 +1,4 @@
-const contents = JSON.parse(require("fs").readFileSync(process.argv[2], "utf8"));
+const contents = JSON.parse(require("fs").readFileSync("asked.json", "utf8"));
 const sigm = (x) => 1 / (1 + Math.exp(-x)), log = (x) => (x === -Infinity ? null : x);
 decodeTensors(contents.tensors, contents.chunks, () => {}).then(async (tensors) => {
   const network = new Network(contents, tensors), answers = [], {isTranslator} = network;

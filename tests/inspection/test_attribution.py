@@ -10,14 +10,6 @@ from anaphora.inspection.attribution import _Query, attribution, token_attributi
 from anaphora.inspection.subject import Subject
 
 
-def subjects(make_translator: Any, make_language_model: Any) -> list[tuple[Subject, str]]:
-    return [
-        (make_translator("lstm"), "adf"),
-        (make_translator("gru"), "beh"),
-        (make_language_model("gru", 2), "line 1"),
-    ]
-
-
 def score(subject: Subject, text: str, until: int, factors: dict[int, float]) -> float:
     """ln p of the first output tokens with the vector of each input times a factor."""
     if not until:
@@ -42,7 +34,11 @@ def score(subject: Subject, text: str, until: int, factors: dict[int, float]) ->
 def test_gradient_times_input_is_a_derivative_and_integrated_gradients_sum_to_what_they_explain(
     make_translator: Any, make_language_model: Any
 ) -> None:
-    for subject, text in subjects(make_translator, make_language_model):
+    for subject, text in (
+        (make_translator("lstm"), "adf"),
+        (make_translator("gru"), "beh"),
+        (make_language_model("gru", 2), "line 1"),
+    ):
         found = attribution(subject, text)
         assert len(found.values) == len(found.outputs) and len(found.values[0]) == len(found.inputs)
         for token in (1, len(found.outputs)):

@@ -1,4 +1,4 @@
-"""Diagrams have every part of every step and every carried signal; that of a unit computes what the unit computes."""
+"""Steps and diagrams have every part and every carried signal; that of a unit computes what the unit computes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +23,8 @@ from anaphora.inspection.programs import diagrams, programs_of
 from anaphora.kernels.cells import CELLS
 from anaphora.kernels.cells.recorded import AutogradCell
 from anaphora.kernels.naive.units import unit_step
+from anaphora.models.language_model import LanguageModel
+from anaphora.protocols import VocabularyInfo
 
 matplotlib = pytest.importorskip("matplotlib.style")
 FigureCanvasAgg = pytest.importorskip("matplotlib.backends.backend_agg").FigureCanvasAgg
@@ -51,12 +53,8 @@ OPTIONS = (
 )
 
 
-def parameters() -> Sequence[Any]:
-    others = [(name,) for name in recipes.names() if name not in NETWORKS]
-    return [
-        *((name,) for name in NETWORKS),
-        *(pytest.param(one, marks=pytest.mark.slow) for one in (*others, *OPTIONS)),
-    ]
+OTHERS = [*((name,) for name in recipes.names() if name not in NETWORKS), *OPTIONS]
+DRAWN = [*((name,) for name in NETWORKS), *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)]
 
 
 @cache
@@ -107,7 +105,7 @@ def row(shown: NetworkDiagram, kind: str, number: int = 0) -> list[str]:
     return [box.label for box in sorted(boxes, key=lambda box: box.column)]
 
 
-@pytest.mark.parametrize("named", parameters(), ids="-".join)
+@pytest.mark.parametrize("named", DRAWN, ids="-".join)
 def test_every_box_and_arrow_of_a_network_is_drawn_and_nothing_lies_on_another(named: tuple[str, ...]) -> None:
     for shown, figure in pictures(*named):
         places = {(box.column, box.row) for box in shown.boxes}
@@ -124,7 +122,7 @@ def test_every_box_and_arrow_of_a_network_is_drawn_and_nothing_lies_on_another(n
             assert not any(path.intersects_bbox(box, filled=False) for box in of_boxes), arrow.get_gid()
 
 
-@pytest.mark.parametrize("named", parameters(), ids="-".join)
+@pytest.mark.parametrize("named", DRAWN, ids="-".join)
 def test_each_matrix_has_a_colour_that_no_other_has_and_its_symbol_once_on_an_arrow(named: tuple[str, ...]) -> None:
     for shown, figure in pictures(*named):
         assert {symbol for edge in shown.edges for symbol in edge.matrices} == {*shown.matrices}
@@ -317,3 +315,23 @@ def test_a_diagram_is_drawn_as_png_and_as_svg_with_real_text(tmp_path: Path) -> 
     (png, svg), _ = drawing.save(tmp_path, "gru", cell_diagram("gru"))
     text = svg.read_text(encoding="utf-8")
     assert png.suffix == ".png" and ">z = \u03c3</text>" in text and "h\u209c\u208b\u2081</text>" in text
+
+
+WITHOUT_STEPS = {"aligner", "ptb-ngram", "ptb-feedforward", "ptb-log-bilinear", "ptb-convolution"}
+
+
+def test_layers_of_a_language_model_use_all_of_their_weights() -> None:
+    for recipe in ("ptb-elman", "zaremba2014-small", "ptb-awd"):
+        experiment = read_experiment(recipes.read(recipe), recipe)
+        model = LanguageModel(experiment, VocabularyInfo(experiment.text.size, 0, 1, 2, 3))  # type: ignore[attr-defined, arg-type]
+        [parts] = model.programs().values()
+        shown = {name: shape for part in parts for name, shape in part.weights.items()}
+        assert shown == {name: tuple(weight.shape) for name, weight in model.recurrence.weights.tensors().items()}
+
+
+def test_every_loop_of_a_recipe_runs_in_c_and_networks_without_steps_have_none() -> None:
+    programs = {name: programs_of(read_experiment(recipes.read(name), name)) for name in recipes.names()}
+    loops = {(name, part.loop) for name, steps in programs.items() for parts in steps.values() for part in parts}
+    assert [(name, loop) for name, loop in loops if "in Python" in loop] == []
+    assert {name for name, loop in loops if loop.endswith("in C")} > {"bahdanau2015", "character-lm", "cmudict"}
+    assert not any(programs[name] for name in WITHOUT_STEPS)

@@ -25,7 +25,7 @@ def answers(name: str, **numbers: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", LESSONS)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(seed=SEEDS)
 def test_every_answer_follows_from_the_printed_formula_and_agrees_with_the_kernels(name: str, seed: int | None) -> None:
     shown = lesson(name, seed=seed)

@@ -1,7 +1,9 @@
-"""The page computes what the package computes: the same tokens, the same weights, whatever the model's options."""
+"""The page reads, computes and writes what the package does, whatever the tokens and the options of the model."""
 
 import json
+import random
 import shutil
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,6 +18,7 @@ import pytest
 from anaphora.batch import Batch, pad
 from anaphora.errors import ConfigError
 from anaphora.inspection.microscope import SCRIPTS, page_of, write_microscope
+from anaphora.inspection.microscope.contents import tokens_of
 from anaphora.inspection.subject import Recorder
 from anaphora.kernels.cells import AnyCell
 from anaphora.kernels.runtime import current, running
@@ -24,50 +27,43 @@ from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import TrainedModel
 from anaphora.tasks.translation.constraints import max_length
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer
+from anaphora.text.words import WordTokenizer
+from tests import networks
 from tests.batches import pair_batch
 from tests.inference.test_networks import LANGUAGE_MODELS, drawn, made, merged
-from tests.inspection.test_microscope_text import TOKENIZERS, network_in, node, printed_by
-from tests.networks import (
-    MORE_TRANSLATORS,
-    NEW_GRU,
-    SENTENCES,
-    SMALL,
-    TRANSLATORS,
-    build,
-    members,
-    untrained_translator,
-    untrained_writer,
-)
+from tests.networks import MORE_TRANSLATORS, NEW_GRU, SENTENCES, SMALL, TRANSLATORS, untrained_translator
 from tests.searches import beam
 
+node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+TOKENIZERS = ("bpe", "unigram", "word joiner", "word moses", "word whitespace", "character", "symbol", "byte")
 RUN = Path(__file__).parents[1] / "runs" / "format-2"
-
 DRIVER = Path(__file__).with_name("driver.js").read_text(encoding="utf-8")
 """Node's part: what the scripts of a page answer."""
 
 
-def computed(
-    page: str,
-    folder: Path,
-    sentences: list[str],
-    size: int = 1,
-    penalty: float = 0.0,
-    lengths: Sequence[float] = (),
-    forced: Sequence[int] = (),
-    first: str = "",
-) -> list[dict[str, Any]]:
+def network_in(page: str) -> Any:
+    return json.loads(page.split('id="network">')[1].split("</script>")[0])
+
+
+def printed_by(folder: Path, *scripts: str) -> Any:
+    (folder / "asked.js").write_text("\n".join(scripts))
+    answer = subprocess.run(["node", "asked.js"], cwd=folder, capture_output=True, text=True, check=True, timeout=60)
+    return json.loads(answer.stdout)
+
+
+def own_scripts(*names: str) -> list[str]:
+    return [(files("anaphora.inspection.microscope") / name).read_text(encoding="utf-8") for name in names]
+
+
+def computed(page: str, folder: Path, sentences: list[str], first: str = "", **search: Any) -> list[dict[str, Any]]:
     """What the scripts of a page answer, after a line that is ``first``; the steps are those of ``forced`` tokens."""
-    own = files("anaphora.inspection.microscope")
-    (folder / "driver.js").write_text(
-        f"{first}\n"
-        + "\n".join((own / name).read_text(encoding="utf-8") for name in SCRIPTS if name != "page.js")
-        + DRIVER
-    )
     chunks = [part.split("</script>")[0] for part in page.split('class="weights">')[1:]]
-    search = {"size": size, "penalty": penalty, "lengths": lengths, "forced": [*forced]}
-    asked = {**network_in(page), "chunks": chunks, "sentences": sentences, **search}
-    (folder / "asked.json").write_text(json.dumps(asked))
-    found: list[dict[str, Any]] = printed_by(folder / "driver.js", folder / "asked.json")
+    asked = {"chunks": chunks, "sentences": sentences, "size": 1, "penalty": 0, "lengths": (), "forced": ()}
+    (folder / "asked.json").write_text(json.dumps(network_in(page) | asked | search))
+    found: list[dict[str, Any]] = printed_by(
+        folder, first, *own_scripts(*(name for name in SCRIPTS if name != "page.js")), DRIVER
+    )
     return found
 
 
@@ -84,8 +80,8 @@ def translator(name: str) -> TrainedModel:
     if name == "deep fusion":  # an experiment needs a trained run
         trained = untrained_translator("luong")
         sides = dict.fromkeys(("source", "target", "text"), trained.tokenizers["source"].symbols)
-        return trained._replace(model=drawn(build("translate", tables, sides)))
-    return untrained_writer({"task": "translate", **tables})
+        return trained._replace(model=drawn(networks.build("translate", tables, sides)))
+    return networks.untrained_writer({"task": "translate", **tables})
 
 
 REFUSED = ("hard-monotonic", "hard", "copies")
@@ -93,7 +89,7 @@ REFUSED = ("hard-monotonic", "hard", "copies")
 
 
 def language_model(kind: str = "character", model: str = "recurrent", **tables: Any) -> TrainedModel:
-    return untrained_writer({"task": "language-model", "model": model, **tables}, kind)
+    return networks.untrained_writer({"task": "language-model", "model": model, **tables}, kind)
 
 
 def recurrent(**recurrence: Any) -> TrainedModel:
@@ -110,7 +106,7 @@ NETWORKS: dict[str, Callable[[], TrainedModel]] = {
         )
         for name, (model, tables) in LANGUAGE_MODELS.items()
     },
-    **{f"units {cell}": partial(recurrent, cell=cell) for cell in members(AnyCell)},
+    **{f"units {cell}": partial(recurrent, cell=cell) for cell in networks.members(AnyCell)},
     "units normalised": partial(recurrent, cell=NEW_GRU, layer_norm=True, residual=True, initial_state="learned"),
     "units full peephole": partial(recurrent, cell={"kind": "peephole", "peephole": "full"}),
 }
@@ -160,8 +156,8 @@ def inside_of(model: Any, forced: list[int]) -> Mapping[str, Any]:
 @pytest.mark.parametrize(("kind", "lengths"), [("bpe", (1.3, 0.5)), ("word moses", ())])
 def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: str, lengths: Sequence[float]) -> None:
     trained = untrained_translator(name, kind)
-    answers = computed(page_of(trained, "A page"), tmp_path, SENTENCES, 3, 0.6, lengths)
-    model = rounded(trained)
+    answers = computed(page_of(trained, "A page"), tmp_path, SENTENCES, size=3, penalty=0.6, lengths=lengths)
+    rounded(trained)
     options: dict[str, Any] = {"length_penalty": 0.6, "attention": True, "protect": ()}
     options["length_model"] = LengthModel(*lengths) if lengths else None
     expected = task_of(trained.experiment).predictor(trained).translate(SENTENCES, beam=3, **options)
@@ -170,13 +166,13 @@ def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: 
         assert answer["score"] == pytest.approx(translation.score, abs=1e-3)
         if translation.weights is not None:
             np.testing.assert_allclose(answer["weights"], translation.weights, atol=1e-4, rtol=1e-3)
-    assert model.training is False and max_length(3) == 19  # the limit that the page states again
+    assert max_length(3) == 19  # the limit that the page states again
 
 
 @node
 def test_a_page_continues_a_text_as_the_package_does(tmp_path: Path) -> None:
     trained = recurrent(cell="lstm", initial_state="learned")
-    answers = computed(page_of(trained, "A page"), tmp_path, SENTENCES, 2)
+    answers = computed(page_of(trained, "A page"), tmp_path, SENTENCES, size=2)
     model = rounded(trained)
     stepper = model.stepper()
     for sentence, answer in zip(SENTENCES, answers, strict=True):
@@ -191,7 +187,7 @@ def test_a_page_continues_a_text_as_the_package_does(tmp_path: Path) -> None:
 def test_the_page_of_a_trained_run_translates_as_the_run_does(tmp_path: Path, first: str) -> None:
     stored = json.loads((RUN / "translations.json").read_text())
     sentences = [one["source"] for one in stored if one["source"]]
-    answers = computed(page_of(load_trained(RUN), "A page"), tmp_path, sentences, 2, 0.5, first=first)
+    answers = computed(page_of(load_trained(RUN), "A page"), tmp_path, sentences, first, size=2, penalty=0.5)
     assert [answer["text"] for answer in answers] == [one["text"] for one in stored if one["source"]]
 
 
@@ -251,4 +247,30 @@ def test_a_network_that_the_page_does_not_compute_is_refused_by_name(make: Calla
 def test_a_model_too_large_for_a_page_is_refused_with_its_size() -> None:
     table = {"task": "translate", "encoder": {"size": 1024}, "decoder": {"size": 1024}}
     with pytest.raises(ConfigError, match=r"a page of \d+ MB, but a page should have at most 25 MB"):
-        page_of(untrained_writer(table), "A page")
+        page_of(networks.untrained_writer(table), "A page")
+
+
+@node
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_a_page_reads_any_text_and_writes_any_ids_as_the_package_does(tmp_path: Path, kind: str) -> None:
+    trained, draws = untrained_translator("luong", kind), random.Random(1)
+    tokenizer = trained.tokenizers["source"]  # that of the target as well
+    last = tokenizer.symbols.size - 1
+    texts = ["".join(draws.choices("aetB1.,'- \u2581\u00ad\u00e9", k=draws.randint(0, 12))) for _ in range(1_000)]
+    lists = [[draws.randint(0, draws.choice([9, last])) for _ in range(draws.randint(0, 9))] for _ in range(2_000)]
+    table = network_in(page_of(trained, "A page"))["tokenizers"]["source"]
+    asked = f"""const tokens = new Tokens({json.dumps(table)});
+const read = {json.dumps(texts)}.map((text) => tokens.encode(text));
+const written = {json.dumps(lists)}.map((ids) => tokens.decode(ids));
+console.log(JSON.stringify([read, written]));"""
+    read, written = printed_by(tmp_path, *own_scripts("moses.js", "tokens.js"), asked)
+    assert read == [tokenizer.encode(text) for text in texts]
+    assert written == [tokenizer.decode(ids) for ids in lists]
+
+
+@pytest.mark.parametrize("language", ["cs", "ja"])
+def test_words_that_the_page_does_not_read_are_refused_by_name(language: str) -> None:
+    words = WordTokenizer(["a"], lowercase=False, segmentation="moses", language=language)
+    for tokenizer, named in ((words, f'language "{language}"'), (AnnotatedTokenizer(words, "posall", {}), "text.rare")):
+        with pytest.raises(ConfigError, match=f"microscope shows .* but not .*{named}"):
+            tokens_of(tokenizer, "word")

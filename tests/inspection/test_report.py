@@ -1,4 +1,4 @@
-"""One page of a run: every verb once, real text, nothing from elsewhere."""
+"""Pages of a run and of a corpus: every verb once, real text, nothing from elsewhere."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from anaphora.datacheck.findings import Finding, Place
+from anaphora.datacheck.tables import Table
 from anaphora.errors import DataError
+from anaphora.inspection.corpus import write_report
 from anaphora.inspection.drawing import save
 from anaphora.inspection.report import Report, report
 from anaphora.inspection.subject import Subject
@@ -69,3 +72,11 @@ def test_a_browser_shows_the_page_in_light_and_dark(page: Path, scheme: Any, bro
     shown.keyboard.press("Enter")
     shown.locator("details[open] pre").first.wait_for()
     assert messages == [page.as_uri()]
+
+
+def test_the_page_escapes_what_a_corpus_says(tmp_path: Path) -> None:
+    finding = Finding("control", "warning", "train", "en", 1, 2, "hold", "Remove.", (Place(Path("a"), 1, "<script>"),))
+    table = Table("T", ("name", "count"), (("<i>", "1"),))
+    page = write_report(tmp_path / "new" / "folder", "data: <x>", [table], [finding], [], [], {}).read_text()
+    assert "<script>" not in page and "<i>" not in page and "<x>" not in page
+    assert "&lt;script&gt;" in page

@@ -1,7 +1,6 @@
 """The tree of a beam search has every hypothesis of the beam with its score, and greedy search's path."""
 
 from collections.abc import Sequence
-from itertools import combinations
 from math import exp, inf, log
 
 import numpy as np
@@ -13,12 +12,14 @@ from hypothesis import strategies as st
 from anaphora.batch import Batch, pad
 from anaphora.errors import ConfigError, DataError
 from anaphora.formats.json_text import LN_10
+from anaphora.inspection.drawing.trees import tree_figure
 from anaphora.inspection.subject import Subject
 from anaphora.inspection.tree import LARGEST, Tree, greedy_against_beam, tree, tree_of
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.examples import Search
 from anaphora.protocols import Array, SearchStart, Step
 from anaphora.search.request import SearchRequest
+from tests.inspection.test_diagrams import assert_readable
 from tests.searches import beam
 
 WORDS = ("<pad>", "<unk>", "<s>", "</s>", "a", "b", "c")
@@ -151,11 +152,6 @@ def test_greedy_and_beam_are_compared_over_a_text_and_what_cannot_be_drawn_is_re
 def test_a_tree_is_readable_on_a_slide_and_its_result_is_one_straight_line_in_each_row_of_steps(
     steps: int, size: int
 ) -> None:
-    pytest.importorskip("matplotlib")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    from anaphora.inspection.drawing.trees import tree_figure
-
     class Long(Table):
         def log_probs(self, path: Sequence[int]) -> Array:
             row = super().log_probs((path[0], path[-1], len(path)))
@@ -173,8 +169,6 @@ def test_a_tree_is_readable_on_a_slide_and_its_result_is_one_straight_line_in_ea
     assert all(len(set(line.get_ydata())) == 1 for line in best)
     assert len({line.get_ydata()[0] for line in best}) <= 1 + (steps > 12)
     assert all(line.get_linewidth() < best[0].get_linewidth() for line in axes.lines if line not in best)
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    places = [one.get_window_extent(renderer).padded(-2) for one in axes.texts]
-    assert not any(one.overlaps(other) for one, other in combinations(places, 2))
+    assert_readable(figure)
     written = {one.get_text() for one in axes.texts}
     assert {f"{node.score:.2f}" for node in found.nodes if node.fate != "pruned"} <= written

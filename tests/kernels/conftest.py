@@ -1,11 +1,11 @@
 """The table of parts under test, and small networks built from them in both readings.
 
-A unit or a score that joins ``AnyCell`` or ``AnyScore`` is here without another line, a unit once for each choice of
-its options; it needs its reading in ``naive/``, or every test of it fails.
+A unit or a score that joins ``AnyCell`` or ``AnyScore`` is here without another line, once for each choice of its
+options; it needs its reading in ``naive/``, or every test of it fails.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
@@ -18,14 +18,20 @@ from torch import Tensor
 from anaphora.config import options_of, parse
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import AnyCell, Cell
-from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.parts import Activate, Add, Mask, Part, Project, SentenceMask, Unit, previous
+from anaphora.kernels.normalizers import Sigmoid, Softmax
 from anaphora.kernels.program import Program
-from anaphora.kernels.scores import AnyScore, Dot, Score
-from anaphora.nn.attention import Attention, AttentionConfig, WindowAttention, attention_of
+from anaphora.kernels.scores import AnyScore, Concat, Dot, Hybrid, Location, Score
+from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median
+from anaphora.nn.attention import AttentionConfig, WindowAttention
+from anaphora.nn.decoder import Decoder, DecoderConfig
+from anaphora.nn.dropout import AnyDropout, IndependentDropout, VariationalDropout
 from anaphora.nn.encoders.encoder import EncoderSpec
+from anaphora.nn.fusion import NoFusion
 from anaphora.nn.operations import TensorOperations
+from anaphora.nn.stack import Layers, RecurrentConfig
+from anaphora.nn.weights import Weights
 from tests.networks import members
+from tests.runtimes import updating
 
 from .network import Network
 
@@ -43,6 +49,8 @@ def variants(config: type) -> Iterator[Any]:
 
 
 def shown(part: Any) -> str:
+    if isinstance(part, AttentionConfig):
+        return "-".join(map(shown, (part.score, part.window, part.normalizer)))
     return "-".join(
         str(value) if isinstance(value, str) else name
         for name, value in vars(part).items()
@@ -59,17 +67,30 @@ def small(score: Score) -> Score:
     return score.with_options({name: size for name, size in SMALL.items() if hasattr(score, name)})
 
 
-FORMS = [small(member()) for member in members(AnyScore).values()]
+SCORES: list[Any] = [small(score) for member in members(AnyScore).values() for score in variants(member)]
+SPANS: list[Any] = [Global(), LocalMonotonic(radius=1), LocalPredictive(radius=2), Median(radius=2)]
+NORMALIZERS: list[Any] = [Softmax(), Softmax(sharpness=1.5), Sigmoid()]
+Form = AttentionConfig | WindowAttention
+FORMS: list[Form] = [
+    *(AttentionConfig(score=score) for score in SCORES),
+    *(AttentionConfig(window=span) for span in SPANS[1:]),
+    *(AttentionConfig(normalizer=normalizer) for normalizer in NORMALIZERS[1:]),
+    AttentionConfig(gate=True),
+    AttentionConfig(score=small(Hybrid()), window=Median(radius=3), normalizer=Sigmoid()),
+    AttentionConfig(score=Concat(coverage=True), window=LocalMonotonic(radius=1), normalizer=Softmax(sharpness=0.5)),
+    AttentionConfig(score=Location(max_length=2), window=LocalPredictive(radius=1)),
+    *(WindowAttention(kind="gaussian-window", components=components) for components in (1, 3)),
+    WindowAttention(kind="gaussian-window", components=2, bias=False),
+]
+"""Every kind of attention, and some together."""
+EACH_FORM = pytest.mark.parametrize("form", FORMS, ids=shown)
+UNDROPPED = IndependentDropout()
+DROPPED = IndependentDropout(probability=0.4)
+VARIATIONAL = VariationalDropout(probability=0.4, recurrent=0.4)
 
 
 @pytest.fixture(params=CELLS, ids=shown)
 def cell(request: pytest.FixtureRequest) -> Cell:
-    return request.param
-
-
-@pytest.fixture(params=FORMS, ids=shown)
-def form(request: pytest.FixtureRequest) -> Score:
-    """One score of each kind."""
     return request.param
 
 
@@ -100,11 +121,11 @@ def sizes(hidden: int) -> Sizes:
     return Sizes(hidden, hidden - 2, hidden + 1, hidden - 3, hidden + 2)
 
 
-def random_tensors(shapes: Mapping[str, tuple[int, ...]], cell: Cell) -> dict[str, Tensor]:
+def random_tensors(shapes: Mapping[str, Sequence[int]], cell: Cell) -> dict[str, Tensor]:
     """Leaves in double precision; matrices are scaled so that no gate is shut and no unit is asleep at any size."""
     generator = torch.Generator().manual_seed(0)
     leaves = {
-        name: torch.randn(shape, generator=generator, dtype=torch.float64)
+        name: torch.randn(*shape, generator=generator, dtype=torch.float64)
         / (math.sqrt(shape[-1]) if name.count(".") == 1 and len(shape) == 2 and "first" not in name else 1)
         for name, shape in shapes.items()
     }
@@ -121,66 +142,39 @@ POSITIONS = (2, 3, 1)
 
 @pytest.fixture
 def layers() -> Callable[..., Network]:
-    """A stack of one unit; if asked, with a mask after every layer, or with all that may stand between units."""
+    """A stack of one unit; ``options`` are further ones of recurrent layers."""
 
     def build(
         cell: Cell,
         hidden: int,
         height: int = 1,
         lengths: tuple[int, ...] = LENGTHS,
-        masked: bool = False,
-        residual: bool = False,
-        normalised: bool = False,
-        variational: bool = False,
+        dropout: AnyDropout = UNDROPPED,
+        **options: Any,
     ) -> Network:
-        size, steps, sentences = sizes(hidden), max(lengths), len(lengths)
-        parts: list[Part] = []
-        shapes: dict[str, tuple[int, ...]] = {"x": (steps, sentences, size.x)}
-        source, width = "x", size.x
-        for layer in range(height):
-            below = source
-            shapes |= _unit_shapes(layer, cell, hidden, width, sentences)
-            parts.append(Project(f"input{layer}", source, f"a{layer}", not normalised))
-            if normalised:
-                parts.append(Normalise(f"norm{layer}", (f"a{layer}",), f"n{layer}", True))
-                shapes |= {f"norm{layer}.gain": (cell.gates * hidden,)}
-                shapes |= {f"norm{layer}.bias": shapes.pop(f"input{layer}.bias")}
-                shapes |= {f"layer{layer}.{name}_gain": (len(blocks) * hidden,) for name, blocks in cell.matmuls}
-            unit = Unit(f"layer{layer}", cell, (f"{'n' if normalised else 'a'}{layer}",), variational, normalised)
-            parts.append(unit)
-            source, width = unit.writes[0], hidden
-            if masked:
-                parts.append(Mask(f"dropout{layer}", source, f"dropped{layer}", f"mask{layer}"))
-                source = f"dropped{layer}"
-            if variational:
-                parts.append(SentenceMask(f"dropout{layer}", source, f"dropped{layer}"))
-                source = f"dropped{layer}"
-            if residual and layer:
-                parts.append(Add(f"residual{layer}", (source, below), f"sum{layer}"))
-                source = f"sum{layer}"
-        held = {f"{part}{n}.mask": hidden for part in ("layer", "dropout") for n in range(height if variational else 0)}
-        sentence_masks = {name: mask_TBH[0] for name, mask_TBH in _masks(held, 1, sentences).items()}
-        masks = _masks({f"mask{layer}": hidden for layer in range(height if masked else 0)}, steps, sentences)
-        return Network(
-            Program(tuple(parts), (source,)),
-            cell,
-            random_tensors(shapes, cell),
-            torch.tensor(lengths),
-            masks,
-            residual=residual,
-            sentence_masks=sentence_masks,
-        )
+        changed = {"cell": cell, "size": hidden, "layers": height, "dropout": dropout, **options}
+        stack = Layers(RecurrentConfig().model_copy(update=changed))
+        parts, top = stack.parts((), training=True, masked=height)
+        program = Program(tuple(parts), (top,))
+        weights = Weights(stack.matrices(sizes(hidden).x)).tensors()
+        shapes: dict[str, Sequence[int]] = {"x": (max(lengths), len(lengths), sizes(hidden).x)}
+        shapes |= {name: weight.shape for name, weight in weights.items()}
+        shapes |= {f"first {name}": (len(lengths), hidden) for name in program.carried}
+        leaves = random_tensors(shapes, cell)
+        with updating():
+            masks = dropout.draw("test", {f"dropout{n}": hidden for n in range(height)}, stack.units, leaves["x"])
+        return Network(program, cell, leaves, torch.tensor(lengths), *masks, residual=options.get("residual", False))
 
     return build
 
 
 @pytest.fixture
 def decoder() -> Callable[..., Network]:
-    """An attentional decoder of one layer, with a mask on o; ``options`` are further ones of its attention."""
+    """An attentional decoder of one layer, with dropout of o; ``options`` are further ones of its attention."""
 
     def build(
         cell: Cell,
-        score: Score | WindowAttention,
+        form: Score | Form,
         query: str,
         feeding: bool,
         hidden: int,
@@ -189,78 +183,37 @@ def decoder() -> Callable[..., Network]:
         **options: Any,
     ) -> Network:
         size, steps, sentences = sizes(hidden), max(lengths), len(lengths)
-        if isinstance(score, Dot):  # a score without weights needs a memory as wide as the query
-            size = replace(size, memory=hidden)
-        spec = EncoderSpec(size.memory, size.memory, 1, ("h",), True)
-        config = (
-            score if isinstance(score, WindowAttention) else AttentionConfig(score=score, size=size.scoring, **options)
+        config = AttentionConfig(score=form) if isinstance(form, Score) else form
+        if isinstance(config, AttentionConfig):
+            options["size"] = size.scoring
+            if isinstance(config.score, Dot):  # a score without weights needs a memory as wide as the query
+                size = replace(size, memory=hidden)
+        options |= {"query": query, "context": "output" if query == "current" else "state"}
+        changed = {"cell": cell, "size": hidden, "readout_size": size.readout, "input_feeding": feeding}
+        module = Decoder(
+            DecoderConfig().model_copy(update=changed | {"initial_state": "zero", "dropout": DROPPED}),
+            config.model_copy(update=options),
+            size.x,
+            EncoderSpec(size.memory, size.memory, 1, ("h",), True),
+            NoFusion(),
         )
-        attention = attention_of(config, hidden, spec)
+        attention = module.attention
         assert attention
-        shapes = {"x": (steps, sentences, size.x), "memory": (sentences, max(positions), size.memory)}
-        shapes |= _unit_shapes(0, cell, hidden, size.x, sentences)
-        shapes |= {name: (m.rows, m.columns)[: 1 + (m.columns > 0)] for name, m in attention.matrices().items()}
-        shapes |= {
-            f"first {name}": value.shape
-            for name, value in attention.initial_state(TensorOperations(), torch.zeros(shapes["memory"])).items()
-        }
-        shapes |= {
-            "combine_context.weight": (size.readout, size.memory),
-            "combine_context.bias": (size.readout,),
-            "combine_state.weight": (size.readout, hidden),
-        }
-        if feeding:
-            shapes |= {"feed.weight": (cell.gates * hidden, size.readout), "first o": (sentences, size.readout)}
-        if query == "previous":
-            shapes["context.weight"] = (cell.gates * hidden, size.memory)
-        return Network(
-            _decoder_program(cell, attention, query, feeding),
-            cell,
-            random_tensors(shapes, cell),
-            torch.tensor(lengths),
-            _masks({"mask": size.readout}, steps, sentences),
-            attention,
-            query,
-            torch.tensor(positions),
-        )
+        memory_BSM = torch.zeros(sentences, max(positions), size.memory)
+        shapes: dict[str, Sequence[int]] = {"x": (steps, sentences, size.x), "memory": memory_BSM.shape}
+        shapes |= {name: weight.shape for name, weight in module.weights.tensors().items()}
+        # the number of the step has no gradient, nor have weights that only choose a span
+        constant = {"clock"} if isinstance(getattr(config, "score", None), Hybrid) else {"clock", "weights"}
+        first = module.start(TensorOperations(), memory_BSM, [{"h": memory_BSM}])
+        shapes |= {f"first {name}": value.shape for name, value in first.items() if name not in constant}
+        leaves, positions_B = random_tensors(shapes, cell), torch.tensor(positions)
+        for name in {"first weights", "first coverage"} & {*leaves}:
+            open_BS = torch.arange(max(positions)) < positions_B.unsqueeze(1)
+            leaves[name] = leaves[name].detach().exp().where(open_BS, 0)
+            leaves[name] = (leaves[name] / leaves[name].sum(1, keepdim=True)).requires_grad_()
+        with updating():
+            masks = DROPPED.draw("test", {"dropout": size.readout}, {}, leaves["x"])
+        lengths_B = torch.tensor(lengths)
+        return Network(module._training, cell, leaves, lengths_B, *masks, attention=attention, positions_B=positions_B)
 
     return build
-
-
-def _decoder_program(cell: Cell, attention: Attention, query: str, feeding: bool) -> Program:
-    attend = attention.parts("layer0.h" if query == "current" else previous("layer0.h"))
-    unit_inputs = ["a0"]
-    parts: list[Part] = [Project("input0", "x", "a0", True)]
-    if feeding:
-        parts.append(Project("feed", previous("o"), "fed", False))
-        unit_inputs.append("fed")
-    if query == "previous":
-        parts += [*attend, Project("context", "context", "attended", False)]
-        unit_inputs.append("attended")
-    parts.append(Unit("layer0", cell, tuple(unit_inputs)))
-    if query == "current":
-        parts += attend
-    parts += [
-        Project("combine_context", "context", "of_context", True),
-        Project("combine_state", "layer0.h", "of_state", False),
-        Activate("combine", ("of_context", "of_state"), "combined"),
-        Mask("dropout", "combined", "o", "mask"),
-    ]
-    return Program(tuple(parts), ("o", "weights"))
-
-
-def _unit_shapes(layer: int, cell: Cell, hidden: int, width: int, sentences: int) -> dict[str, tuple[int, ...]]:
-    rows = cell.gates * hidden
-    shapes: dict[str, tuple[int, ...]] = {f"input{layer}.weight": (rows, width), f"input{layer}.bias": (rows,)}
-    shapes |= {f"layer{layer}.{name}": (len(blocks) * hidden, hidden) for name, blocks in cell.matmuls}
-    shapes |= {f"layer{layer}.{name}": (hidden,) for name in cell.vectors}
-    return shapes | {f"first layer{layer}.{name}": (sentences, hidden) for name in cell.state}
-
-
-def _masks(widths: Mapping[str, int], steps: int, sentences: int) -> dict[str, Tensor]:
-    """Dropout with a keep rate of about 0.6."""
-    generator = torch.Generator().manual_seed(9)
-    return {
-        name: (torch.rand(steps, sentences, width, generator=generator, dtype=torch.float64) + 0.6).floor() / 0.6
-        for name, width in widths.items()
-    }

@@ -3,14 +3,16 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 from torch.nn import Parameter
 from torch.testing import assert_close
 
+from anaphora.kernels.backends import Backend, runs_in_c, without_c
 from anaphora.kernels.cells import Lstm
 from anaphora.kernels.parts import Project, Unit
 from anaphora.kernels.program import Program
@@ -56,9 +58,11 @@ def stepped(weight: Parameter) -> None:
     torch.optim.SGD([weight], lr=1.0, fused=True).step()  # torch counts no change of it
 
 
+BACKENDS = [backend for backend in get_args(Backend) if backend == without_c(backend) or runs_in_c(backend)]
+"""Those that are here."""
+EACH_OF_TRAINING = pytest.mark.parametrize("backend", [backend for backend in BACKENDS if "int8" not in backend])
 CHANGES = (added, replaced)
-"""Those that are noticed."""
-"""Ways in which a weight gets other values, each by 1."""
+"""Ways in which a weight gets other values, each by 1, that torch counts."""
 
 
 def leaves_of(*shapes: tuple[int, ...], seed: int = 6) -> list[Tensor]:
@@ -107,20 +111,3 @@ def assert_same_bits(found: Any, expected: Any) -> None:
 
 def gradients(outputs: Tensor, leaves: Iterable[Tensor], **options: bool) -> tuple[Tensor, ...]:
     return torch.autograd.grad(outputs.sin().sum(), [*leaves], **options)
-
-
-def assert_exact(
-    fast: Callable[..., Tensor], slow: Callable[..., Tensor], leaves: Callable[[int], Sequence[Tensor]]
-) -> None:
-    """A kernel gives what its plain reading gives, and derives the gradient of each of its ``leaves``, none left at 0.
-
-    Against finite differences in full at size 1, in a random direction at 63; against the plain reading at all.
-    """
-    for size in (1, 3, 63):
-        given = leaves(size)
-        assert size == 3 or torch.autograd.gradcheck(fast, tuple(given), fast_mode=size > 1)
-        outputs, expected = fast(*given), slow(*given)
-        assert_close(outputs, expected, rtol=1e-12, atol=1e-12)
-        derived, plain = gradients(outputs, given), gradients(expected, given)
-        assert_close(derived, plain, rtol=1e-11, atol=1e-11)
-        assert all(gradient.abs().sum() > 0 for gradient in derived)

@@ -12,6 +12,7 @@ from anaphora.kernels.cells import Cell
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.nn.attention import Attention, AttentionConfig
+from anaphora.nn.operations import TensorOperations
 from tests.kernels import naive
 from tests.kernels.naive.attention import AttentionOptions
 
@@ -27,24 +28,38 @@ class Network:
     leaves: dict[str, Tensor]
     """Everything that has a gradient: x, memory, weights, and first values as ``first layer0.h``."""
     lengths_B: Tensor
-    masks: dict[str, Tensor] = field(default_factory=dict)
+    masks: dict[str, Tensor]
+    """T x B x H."""
+    sentence_masks: dict[str, Tensor]
+    """B x H, by the name of the memory tensor that the fast reading finds them under."""
     attention: Attention | None = None
-    query: Any = None
     positions_B: Tensor = field(default_factory=lambda: torch.empty(0))
     residual: bool = False
-    sentence_masks: dict[str, Tensor] = field(default_factory=dict)
-    """B x H, by the name of the memory tensor that the fast reading finds them under."""
 
     def weights(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {n: t for n, t in leaves.items() if n not in ("x", "memory") and not n.startswith("first ")}
 
     def first(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        return {n.removeprefix("first "): t for n, t in leaves.items() if n.startswith("first ")}
+        """From the leaves where they have a gradient, else as the attention says."""
+        made = self.attention.initial_state(TensorOperations(), leaves["memory"]) if self.attention else {}
+        return made | {n.removeprefix("first "): t for n, t in leaves.items() if n.startswith("first ")}
 
     def memory(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
         if not self.attention:
             return dict(self.sentence_masks)
         return self.attention.prepare(leaves["memory"], self.positions_B, leaves)
+
+    def arguments(self, **changed: Tensor) -> dict[str, Any]:
+        """Those of ``scan``."""
+        leaves = self.leaves | changed
+        return {
+            "program": self.program,
+            "inputs": {"x": leaves["x"]} | self.masks,
+            "first": self.first(leaves),
+            "weights": self.weights(leaves),
+            "memory": self.memory(leaves),
+            "lengths_B": self.lengths_B,
+        }
 
     def fast(self, **changed: Tensor) -> dict[str, Tensor]:
         """Outputs, and the state as ``last layer0.h``, through ``scan``."""
@@ -52,15 +67,7 @@ class Network:
 
     def through(self, walk: Callable[..., Any], **changed: Tensor) -> dict[str, Tensor]:
         """The same through another walk that takes what ``scan`` takes."""
-        leaves = self.leaves | changed
-        outputs, state, *_ = walk(
-            self.program,
-            {"x": leaves["x"]} | self.masks,
-            self.first(leaves),
-            self.weights(leaves),
-            self.memory(leaves),
-            self.lengths_B,
-        )
+        outputs, state, *_ = walk(*self.arguments(**changed).values())
         return outputs | {f"last {name}": value for name, value in state.items()}
 
     def naive(self, **changed: Tensor) -> dict[str, Tensor]:
@@ -68,37 +75,44 @@ class Network:
         leaves = self.leaves | changed
         first, weights = self.first(leaves), self.weights(leaves)
         if self.attention:
-            options = self.attention.config
-            assert isinstance(options, AttentionConfig)
+            config: Any = self.attention.config
+            scored = isinstance(config, AttentionConfig)
+            options = AttentionOptions(config.score, config.window, config.normalizer) if scored else None
             outputs, state = naive.decoder(
                 self.cell,
-                AttentionOptions(options.score, options.window, options.normalizer),
-                self.query,
+                options,
+                config.query,
                 leaves["x"],
                 leaves["memory"],
                 self.lengths_B,
                 self.positions_B,
                 first,
                 weights,
-                self.masks,
+                self.naive_masks(),
             )
         else:
-            steps = len(leaves["x"])
-            masks = self.masks | {
-                name.replace(".mask", "").replace("layer", "recurrent").replace("dropout", "mask"): mask_BH.expand(
-                    steps, -1, -1
-                )
-                for name, mask_BH in self.sentence_masks.items()
-            }
             outputs, state = naive.stack(
-                self.cell, leaves["x"], self.lengths_B, first, weights, masks, residual=self.residual
+                self.cell, leaves["x"], self.lengths_B, first, weights, self.naive_masks(), residual=self.residual
             )
             outputs = {self.program.returns[0]: outputs["h"]}
         return outputs | {f"last {name}": value for name, value in state.items()}
 
+    def naive_masks(self) -> dict[str, Tensor]:
+        """T x B x H, by the names that the naive reading finds them under."""
+        masks = {name.removesuffix(" mask"): mask_TBH for name, mask_TBH in self.masks.items()}
+        for name, mask_BH in self.sentence_masks.items():
+            masks[name.removesuffix(".mask")] = mask_BH.expand(len(self.leaves["x"]), -1, -1)
+        return {name.replace("layer", "recurrent").replace("dropout", "mask"): mask for name, mask in masks.items()}
+
     def gradients(self, outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The gradient of ``probe(outputs)`` for every leaf."""
-        return dict(zip(self.leaves, torch.autograd.grad(probe(outputs), self.leaves.values()), strict=True))
+        return dict(
+            zip(
+                self.leaves,
+                torch.autograd.grad(probe(outputs), self.leaves.values(), materialize_grads=True),
+                strict=True,
+            )
+        )
 
     def assert_same(
         self,

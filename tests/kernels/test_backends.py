@@ -22,16 +22,10 @@ from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.tensor_backends import for_inference, for_training, prepare
 from tests.runtimes import updating
 
-from .exactness import drawn, small_network
+from .exactness import EACH_OF_TRAINING, drawn, small_network
 
 TOLERANCE: dict[Backend, float] = {"torch": 1e-5, "gemm": 1e-5, "bf16": 2e-2, "gemm-bf16": 2e-2}
 """Of the norm of what is compared, or of the terms that it is the sum of: these may cancel, their roundings do not."""
-
-NEEDS_GEMM = pytest.mark.skipif(not has_gemm(), reason="the library was not built, or AVX2 is missing")
-NEEDS_BF16 = pytest.mark.skipif(not has_gemm("bf16"), reason="the processor lacks bf16")
-EACH_BACKEND = pytest.mark.parametrize(
-    "backend", ["torch", pytest.param("gemm", marks=NEEDS_GEMM), "bf16", pytest.param("gemm-bf16", marks=NEEDS_BF16)]
-)
 
 
 def assert_near(found: Tensor, exact: Tensor, backend: Backend, terms: Tensor | None = None) -> None:
@@ -40,7 +34,7 @@ def assert_near(found: Tensor, exact: Tensor, backend: Backend, terms: Tensor | 
     assert float((found - exact).norm()) <= TOLERANCE[backend] * size
 
 
-@EACH_BACKEND
+@EACH_OF_TRAINING
 @settings(max_examples=25)
 @given(rows=st.integers(1, 70), inner=st.integers(1, 70), outer=st.integers(1, 70))
 def test_every_product_is_that_of_torch_up_to_rounding(backend: Backend, rows: int, inner: int, outer: int) -> None:
@@ -60,7 +54,7 @@ def trained(backend: Backend) -> list[Tensor]:
     return [found.detach(), *torch.autograd.grad(found, leaves)]
 
 
-@EACH_BACKEND
+@EACH_OF_TRAINING
 def test_a_network_has_the_loss_and_gradients_of_torch_up_to_rounding(backend: Backend) -> None:
     for found, exact in zip(trained(backend), trained("torch"), strict=True):
         assert_near(found, exact, backend)
@@ -145,12 +139,10 @@ def test_training_refuses_int8_and_double_precision_is_not_rounded_to_it(backend
 WIDTHS = st.sampled_from([16, 20, 33, 64])
 
 
-@NEEDS_GEMM
+@pytest.mark.skipif(not has_gemm(), reason="the library was not built, or AVX2 is missing")
 @settings(max_examples=50)
 @given(rows=st.integers(1, 70), chosen=st.integers(1, 64), inner=WIDTHS, outer=st.integers(1, 200))
-def test_a_column_has_the_same_bits_whatever_columns_stand_beside_it(
-    rows: int, chosen: int, inner: int, outer: int
-) -> None:
+def test_a_column_has_the_same_bits_beside_any_other_columns(rows: int, chosen: int, inner: int, outer: int) -> None:
     block, weight = drawn(rows, inner), drawn(outer, inner, seed=1)
     columns = torch.randperm(outer, generator=torch.Generator().manual_seed(chosen))[:chosen]
     assert torch.equal(linear(block, weight[columns]), linear(block, weight)[:, columns])
@@ -166,7 +158,7 @@ def test_only_what_is_wanted_has_a_gradient(wanted: tuple[bool, bool]) -> None:
     assert [leaf.grad is not None for leaf in leaves] == list(wanted)
 
 
-@EACH_BACKEND
+@EACH_OF_TRAINING
 def test_training_leaves_out_what_lies_past_the_end_of_a_sentence(backend: Backend) -> None:
     a, weight, lengths = drawn(3, 7, 5), drawn(4, 5, seed=1), torch.tensor([7, 1, 4])
     there = torch.arange(7) < lengths.unsqueeze(1)

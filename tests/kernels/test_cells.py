@@ -1,8 +1,9 @@
 """Every unit, by itself and with what may stand between units: its gradients, its naive reading, and torch.nn's."""
 
-import itertools
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import combinations
+from typing import Any, ClassVar, Literal
 
 import pytest
 import torch
@@ -16,24 +17,36 @@ from anaphora.kernels.cells.light import MinGru, MinLstm, Qrnn, Sru, Ssru
 from anaphora.kernels.cells.lstm_variants import LstmForget, LstmNoOutputTanh, TwoGate
 from anaphora.kernels.cells.mogrifier import Mogrifier
 from anaphora.kernels.cells.multiplicative import Multiplicative
+from anaphora.kernels.cells.recorded import AutogradCell, State
 from anaphora.kernels.naive.units import NORMALISED_UNITS
+
+from .conftest import DROPPED, VARIATIONAL
+
+TOGETHER = {"residual": True, "layer_norm": True, "dropout": VARIATIONAL}
+PLAIN: list[tuple[int, dict[str, Any]]] = [
+    (hidden, some) for hidden in (1, 7, 63) for some in ({}, {"dropout": DROPPED})
+]
+STACKS = [*PLAIN, *((7, dict(some)) for count in (1, 2, 3) for some in combinations(TOGETHER.items(), count))]
 
 
 def test_the_derived_gradients_are_those_of_finite_differences(cell: Cell, layers: Callable) -> None:
     assert layers(cell, 1, lengths=(1, 2)).exact()
-
-
-def test_the_derived_gradients_are_right_at_a_large_odd_size(cell: Cell, layers: Callable) -> None:
     assert layers(cell, 63).exact(fast_mode=True)
 
 
 @pytest.mark.matrix
-@pytest.mark.parametrize("hidden", [1, 7, 63])
-@pytest.mark.parametrize("masked", [False, True], ids=["plain", "masked"])
-def test_values_and_gradients_of_a_stack_equal_the_naive_reading(
-    cell: Cell, hidden: int, masked: bool, layers: Callable
-) -> None:
-    layers(cell, hidden, height=2, masked=masked).assert_naive()
+def test_the_derived_gradients_are_right_with_all_that_may_stand_between_units(cell: Cell, layers: Callable) -> None:
+    assert layers(cell, 63, height=2, **TOGETHER).exact(fast_mode=True)
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize(
+    ("hidden", "options"), STACKS, ids=lambda value: str(value) if isinstance(value, int) else "-".join(value)
+)
+def test_a_stack_is_its_naive_reading(cell: Cell, hidden: int, options: dict[str, Any], layers: Callable) -> None:
+    if type(cell) not in NORMALISED_UNITS:
+        options = options | {"layer_norm": False}
+    layers(cell, hidden, height=3, **options).assert_naive()
 
 
 def test_padding_full_of_nan_changes_no_bit(cell: Cell, layers: Callable) -> None:
@@ -49,9 +62,7 @@ def test_two_chunks_with_carried_state_equal_one_pass(cell: Cell, layers: Callab
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("output", ["layer0.h", "last"])
-def test_outputs_alone_and_last_state_alone_have_their_whole_gradient(
-    cell: Cell, output: str, layers: Callable
-) -> None:
+def test_each_output_alone_has_its_whole_gradient(cell: Cell, output: str, layers: Callable) -> None:
     network = layers(cell, 7)
     derived, expected = (
         torch.autograd.grad(
@@ -128,30 +139,57 @@ def test_the_factors_of_a_multiplicative_unit_start_without_a_bias() -> None:
     assert bias.tolist() == [0] * 3 + [1] * 3
 
 
-OPTIONS = [
-    dict(zip(("residual", "normalised", "variational"), on, strict=True)) for on in itertools.product([0, 1], repeat=3)
-]
-TOGETHER = {"residual": True, "normalised": True, "variational": True}
-
-
-def shown(options: dict[str, int]) -> str:
-    return "-".join(name for name, on in options.items() if on) or "plain"
-
-
-@pytest.mark.matrix
-@pytest.mark.parametrize("options", OPTIONS[1:], ids=shown)
-def test_values_and_gradients_equal_the_naive_reading(cell: Cell, options: dict[str, bool], layers: Callable) -> None:
-    if options["normalised"] and type(cell) not in NORMALISED_UNITS:
-        options = options | {"normalised": False}
-    layers(cell, 7, height=3, **options).assert_naive()
-
-
-@pytest.mark.matrix
-def test_the_derived_gradients_are_right_with_all_that_may_stand_between_units(cell: Cell, layers: Callable) -> None:
-    assert layers(cell, 63, height=2, **TOGETHER).exact(fast_mode=True)
-
-
 def test_a_sentence_has_the_same_bits_alone_and_among_others(cell: Cell, layers: Callable) -> None:
     network = layers(cell, 20, height=2, lengths=(5, 2, 7, 1, 9, 3, 9), **TOGETHER).to(torch.float32)
     with torch.no_grad():
         network.assert_same_bits_alone()
+
+
+def sigmoid(a: Tensor) -> Tensor:
+    return 1 / (1 + torch.exp(-a))
+
+
+class SketchedPeephole(AutogradCell):
+    """The LSTM with diagonal peepholes."""
+
+    kind: Literal["sketched-peephole"] = "sketched-peephole"
+
+    blocks: ClassVar[str] = "ifgo"
+    state: ClassVar[tuple[str, ...]] = ("h", "c")
+    matmuls = property(lambda self: (("h", "ifgo"),))
+    vectors = property(lambda self: ("c_i", "c_f", "c_o"))
+
+    def step(self, x_BG: Tensor, state: State, ops: Any) -> State:
+        h, c = state
+        i, f, g, o = (x_BG + ops.times("h", h)).chunk(4, -1)
+        i, f = sigmoid(i + ops.vector("c_i") * c), sigmoid(f + ops.vector("c_f") * c)
+        c = f * c + i * torch.tanh(g)
+        return sigmoid(o + ops.vector("c_o") * c) * torch.tanh(c), c
+
+
+class SketchedTwice(AutogradCell):
+    """A unit that multiplies by the same matrix twice in a step."""
+
+    kind: Literal["sketched-twice"] = "sketched-twice"
+
+    blocks: ClassVar[str] = "h"
+    state: ClassVar[tuple[str, ...]] = ("h",)
+    matmuls = property(lambda self: (("h", "h"),))
+
+    def step(self, x_BG: Tensor, state: State, ops: Any) -> State:
+        (h,) = state
+        return (torch.tanh(x_BG + ops.times("h", torch.tanh(ops.times("h", h)))),)
+
+
+@pytest.mark.parametrize("unit", [SketchedPeephole(), SketchedTwice()], ids=lambda unit: unit.kind)
+def test_values_and_gradients_equal_the_naive_reading(unit: AutogradCell, layers: Callable) -> None:
+    layers(unit, 7, height=2, dropout=DROPPED).assert_naive()
+
+
+def test_search_needs_no_gradient_of_it(layers: Callable) -> None:
+    network = layers(SketchedPeephole(), 7)
+    expected = {name: value.detach() for name, value in network.fast().items()}
+    with torch.inference_mode():
+        got = network.fast()
+    assert_close(got, expected, rtol=0, atol=1e-12)
+    assert not any(value.requires_grad for value in got.values())

@@ -47,9 +47,7 @@ def step(cell: Cell, x_1BG: Tensor, state: tuple[Tensor, ...], dstate: tuple[Ten
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 @settings(max_examples=15)
 @given(rows=st.integers(0, 20), size=st.integers(1, 40), scale=st.sampled_from([0.1, 1.0, 30.0]))
-def test_a_compiled_unit_takes_the_steps_of_the_torch_operations(
-    cell: Cell, rows: int, size: int, scale: float
-) -> None:
+def test_a_compiled_unit_takes_the_steps_of_torch(cell: Cell, rows: int, size: int, scale: float) -> None:
     x = scale * drawn(1, rows, cell.gates * size)
     state, dstate = (tuple(drawn(1, rows, size, seed=s + n) for n in range(len(cell.state))) for s in (1, 7))
     fast = step(cell, x, state, dstate)
@@ -61,9 +59,7 @@ def test_a_compiled_unit_takes_the_steps_of_the_torch_operations(
 @built
 @settings(max_examples=15)
 @given(rows=st.integers(1, 20), size=st.integers(2, 70), biased=st.booleans(), scale=st.sampled_from([1.0, 50.0]))
-def test_the_compiled_softmax_takes_the_steps_of_the_torch_operations(
-    rows: int, size: int, biased: bool, scale: float
-) -> None:
+def test_the_compiled_softmax_takes_the_steps_of_torch(rows: int, size: int, biased: bool, scale: float) -> None:
     leaves = [scale * drawn(rows, 6), drawn(size, 6), drawn(size if biased else 0)]
     targets = torch.arange(rows) % size
 

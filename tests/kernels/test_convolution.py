@@ -3,7 +3,7 @@
 Their gradients are proven with those of other kernels (``test_single_kernels.py``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -46,26 +46,18 @@ NAMES = [
 OPENING = [*NAMES, *(name.replace("fold", "unfold").replace("close", "open") for name in NAMES)]
 
 
-def wanted(lengths_B: Tensor) -> Tensor:
-    """Columns to unfold to: more than there are, as many, or fewer."""
-    return (lengths_B * 5 + 3) % 11 + 1
-
-
-def unfolded_fast(x_SBD: Tensor, lengths_B: Tensor, *kernels: Tensor) -> Tensor:
-    """Folded to n-grams, and unfolded to B x T x D, zero past the last column."""
-    return unfolding(x_SBD, lengths_B, dict(zip(OPENING, kernels, strict=True)), wanted(lengths_B), WIDEST, 2)
+def opened(lengths_B: Tensor, weights: Sequence[Tensor]) -> tuple[dict[str, Tensor], Tensor]:
+    """Kernels by name, and columns to unfold to: more than there are, as many, or fewer."""
+    return dict(zip(OPENING, weights, strict=True)), (lengths_B * 5 + 3) % 11 + 1
 
 
 def unfolding(
     x_SBD: Tensor, lengths_B: Tensor, kernels: dict[str, Tensor], wanted_B: Tensor, widest: int, folds: int
 ) -> Tensor:
+    """Folded to n-grams, and unfolded to B x T x D, zero past the last column."""
     grams = ngrams(x_SBD, kernels, widest, folds, lengths_B, wanted_B)
     found_TBD = unfold_columns(grams.x_SBD, kernels, widest, grams.lengths_B, wanted_B)
     return functional.pad(found_TBD, (0, 0, 0, 0, 0, 30 - len(found_TBD))).transpose(0, 1)
-
-
-def unfolded_slow(x_SBD: Tensor, lengths_B: Tensor, *kernels: Tensor) -> Tensor:
-    return unfolding_slow(x_SBD, lengths_B, dict(zip(OPENING, kernels, strict=True)), wanted(lengths_B), WIDEST, 2)
 
 
 def unfolding_slow(
@@ -74,9 +66,8 @@ def unfolding_slow(
     columns = []
     for sentence, (length, target) in enumerate(zip(lengths_B.tolist(), wanted_B.tolist(), strict=True)):
         grams_DN = naive.ngrams(x_SBD[:length, sentence].T, kernels, widest, folds, target)
-        columns.append(
-            functional.pad(naive.unfold_columns(grams_DN, kernels, widest, target).T, (0, 0, 0, 30 - target))
-        )
+        found_TD = naive.unfold_columns(grams_DN, kernels, widest, target).T
+        columns.append(functional.pad(found_TD, (0, 0, 0, 30 - target)))
     return torch.stack(columns)
 
 
@@ -91,7 +82,11 @@ FOLDINGS = {
         lambda x, lengths, weight: gated_slow(x, lengths, weight, weight.new_empty(0)),
         lambda size: leaves_of((2 * size + 6, size)),
     ),
-    "unfolded": Folding(unfolded_fast, unfolded_slow, lambda size: leaves_of(*((size, int(n[-1])) for n in OPENING))),
+    "unfolded": Folding(
+        lambda x, lengths, *weights: unfolding(x, lengths, *opened(lengths, weights), WIDEST, 2),
+        lambda x, lengths, *weights: unfolding_slow(x, lengths, *opened(lengths, weights), WIDEST, 2),
+        lambda size: leaves_of(*((size, int(name[-1])) for name in OPENING)),
+    ),
     "plain": Folding(
         lambda x, lengths, *weights: convolution(x, dict(zip(NAMES, weights, strict=True)), WIDEST, lengths),
         lambda x, lengths, *weights: naive.convolution(x, dict(zip(NAMES, weights, strict=True)), WIDEST, lengths),
@@ -126,9 +121,7 @@ def test_sentences_of_all_lengths_fold_to_their_naive_vectors(lengths: list[int]
     widest=st.integers(2, 7),
     folds=st.integers(1, 4),
 )
-def test_sentences_of_all_lengths_unfold_to_translations_of_all_lengths(
-    pairs: list[tuple[int, int]], widest: int, folds: int
-) -> None:
+def test_sentences_unfold_to_translations_of_any_length(pairs: list[tuple[int, int]], widest: int, folds: int) -> None:
     (x_SBD, lengths_B), wanted_B = sentences(4, tuple(length for length, _ in pairs)), torch.tensor(pairs)[:, 1]
     kinds = ("fold", 2), ("close", 1), ("unfold", 2), ("open", 1)
     names = [f"{what}{width}" for what, least in kinds for width in range(least, widest + 1)]
@@ -147,9 +140,9 @@ def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(folding: Folding, s
 
 
 def test_what_comes_back_behind_the_last_column_goes_nowhere() -> None:
-    (x_SBD, lengths_B), kernels = sentences(7), FOLDINGS["unfolded"].weights(7)
-    named, wanted_B = dict(zip(OPENING, kernels, strict=True)), wanted(lengths_B)
-    columns_TBD = unfold_columns(x_SBD[:1], named, WIDEST, torch.ones_like(lengths_B), wanted_B)
+    x_SBD, lengths_B = sentences(7)
+    kernels, wanted_B = opened(lengths_B, FOLDINGS["unfolded"].weights(7))
+    columns_TBD = unfold_columns(x_SBD[:1], kernels, WIDEST, torch.ones_like(lengths_B), wanted_B)
     told, closed_TB = torch.ones_like(columns_TBD), torch.arange(len(columns_TBD)).unsqueeze(1) >= wanted_B
     clean = torch.autograd.grad(columns_TBD, x_SBD, told, retain_graph=True)
     spoilt = torch.autograd.grad(columns_TBD, x_SBD, told.masked_fill(closed_TB.unsqueeze(-1), 1e9))
@@ -157,9 +150,9 @@ def test_what_comes_back_behind_the_last_column_goes_nowhere() -> None:
 
 
 def test_fewer_columns_than_there_are_cannot_be_unfolded() -> None:
-    named = dict(zip(OPENING, FOLDINGS["unfolded"].weights(7), strict=True))
+    (x_SBD, lengths_B), weights = sentences(7), FOLDINGS["unfolded"].weights(7)
     with pytest.raises(ShapeError, match=r"cannot unfold \[3, 5\] columns to fewer, \[4, 2\]"):
-        unfold_columns(sentences(7)[0][:, :2], named, WIDEST, torch.tensor([3, 5]), torch.tensor([4, 2]))
+        unfold_columns(x_SBD[:, :2], opened(lengths_B, weights)[0], WIDEST, torch.tensor([3, 5]), torch.tensor([4, 2]))
 
 
 @pytest.mark.parametrize("lengths", [(0, 3), (3, 9)])

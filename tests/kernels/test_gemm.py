@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -77,9 +76,7 @@ def near(found: Tensor, a_MK: Tensor, b_KN: Tensor, precision: PackedPrecision) 
 @OF_TRAINING
 @settings(max_examples=15)
 @given(M=SIZES, N=SIZES, K=SIZES)
-def test_both_products_are_exact_up_to_their_precision(
-    level: str, precision: Literal["fp32", "bf16"], M: int, N: int, K: int
-) -> None:
+def test_both_products_are_exact_to_rounding(level: str, precision: PackedPrecision, M: int, N: int, K: int) -> None:
     a, b = drawn(M, K), drawn(K, N, seed=1)
     with limited(level):
         from_columns, from_rows = pack_columns(b, precision), pack_rows(b.T, precision)
@@ -93,7 +90,7 @@ def test_both_products_are_exact_up_to_their_precision(
 @settings(max_examples=15)
 @given(M=SIZES, N=SIZES, before=st.integers(0, 40), K=SIZES)
 def test_a_product_of_columns_goes_on_from_another(
-    level: str, precision: Literal["fp32", "bf16"], M: int, N: int, before: int, K: int
+    level: str, precision: PackedPrecision, M: int, N: int, before: int, K: int
 ) -> None:
     first, rows = 2 * before, 2 * before + K  # bf16 takes them in pairs
     a, b = drawn(rows, M), drawn(rows, N, seed=1)
@@ -184,9 +181,7 @@ def quantized(x_RK: Tensor) -> tuple[Tensor, Tensor]:
 @OF_INT8
 @settings(max_examples=15)
 @given(M=SIZES, N=SIZES, K=SIZES)
-def test_int8_is_an_exact_sum_of_rounded_numbers_scaled_back(
-    level: str, precision: PackedPrecision, M: int, N: int, K: int
-) -> None:
+def test_int8_sums_rounded_numbers_exactly(level: str, precision: PackedPrecision, M: int, N: int, K: int) -> None:
     a, weight = drawn(M, K), drawn(N, K, seed=1)
     with limited(level):
         found = gemm(a, pack_rows(weight, precision))
@@ -198,9 +193,7 @@ def test_int8_is_an_exact_sum_of_rounded_numbers_scaled_back(
 
 
 @OF_INT8
-def test_rows_of_zeros_are_0_in_int8_and_rows_that_are_not_finite_are_not_numbers(
-    level: str, precision: PackedPrecision
-) -> None:
+def test_in_int8_zeros_stay_0_and_what_is_not_finite_is_no_number(level: str, precision: PackedPrecision) -> None:
     a = drawn(5, 70)
     a[1] = 0
     a[2, 69], a[3, 0] = torch.inf, torch.nan

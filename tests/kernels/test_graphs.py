@@ -5,6 +5,7 @@ What a graph records is called again.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -16,8 +17,9 @@ from anaphora.kernels import cudnn, graphs, scan
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
 from anaphora.kernels.parts import Project, previous
 from anaphora.kernels.scores import Concat, Dot, General, Score
+from anaphora.nn.dropout import VariationalDropout
 
-from .conftest import CELLS, shown
+from .conftest import CELLS, DROPPED, VARIATIONAL, shown
 from .network import Network
 
 
@@ -51,8 +53,8 @@ def meet(network: Network) -> None:
 
 
 @pytest.mark.parametrize("unit", [Lstm(), Gru(), Elman()], ids=shown)
-def test_values_and_gradients_of_stacks_are_those_of_the_scan(unit: Cell, layers: Callable[..., Network]) -> None:
-    network = layers(unit, 7, height=2, masked=True)
+def test_values_and_gradients_of_stacks_are_those_of_the_scan(unit: Cell, layers: Callable) -> None:
+    network = layers(unit, 7, height=2, dropout=DROPPED)
     meet(network)
     for _ in range(2):
         network.assert_same(by_graph(network), network.fast(), atol=1e-12, gradient_atol=1e-11)
@@ -60,15 +62,13 @@ def test_values_and_gradients_of_stacks_are_those_of_the_scan(unit: Cell, layers
 
 @pytest.mark.parametrize("feeding", [True, False])
 @pytest.mark.parametrize("score", [Dot(), General(), Concat()], ids=shown)
-def test_values_and_gradients_of_decoders_are_those_of_the_scan(
-    score: Score, feeding: bool, decoder: Callable[..., Network]
-) -> None:
+def test_values_and_gradients_of_decoders_are_those_of_the_scan(score: Score, feeding: bool, decoder: Callable) -> None:
     network = decoder(Lstm(), score, "current", feeding, 7)
     meet(network)
     network.assert_same(by_graph(network), network.fast(), atol=1e-12, gradient_atol=1e-11)
 
 
-def test_what_an_earlier_batch_left_is_gone(layers: Callable[..., Network]) -> None:
+def test_what_an_earlier_batch_left_is_gone(layers: Callable) -> None:
     long, short = layers(Gru(), 7, lengths=(4, 3, 4)), layers(Gru(), 7, lengths=(1, 3, 2))
     meet(long)
     by_graph(long)
@@ -76,14 +76,14 @@ def test_what_an_earlier_batch_left_is_gone(layers: Callable[..., Network]) -> N
     assert len(graphs._graphs) == 1
 
 
-def test_padding_full_of_nan_changes_nothing(layers: Callable[..., Network]) -> None:
+def test_padding_full_of_nan_changes_nothing(layers: Callable) -> None:
     network = layers(Gru(), 7, height=2)
     poisoned = network.poisoned()
     meet(network)
     assert_close(by_graph(poisoned), poisoned.fast(), rtol=0, atol=1e-12)
 
 
-def test_a_graph_waits_for_its_walk_back(layers: Callable[..., Network]) -> None:
+def test_a_graph_waits_for_its_walk_back(layers: Callable) -> None:
     network = layers(Lstm(), 7)
     meet(network)
     first = by_graph(network)
@@ -94,7 +94,7 @@ def test_a_graph_waits_for_its_walk_back(layers: Callable[..., Network]) -> None
     by_graph(network)
 
 
-def test_a_walk_back_happens_once(layers: Callable[..., Network]) -> None:
+def test_a_walk_back_happens_once(layers: Callable) -> None:
     network = layers(Lstm(), 7)
     meet(network)
     values = by_graph(network)
@@ -104,7 +104,7 @@ def test_a_walk_back_happens_once(layers: Callable[..., Network]) -> None:
         loss.backward()
 
 
-def test_a_parameter_is_read_where_it_lies(layers: Callable[..., Network]) -> None:
+def test_a_parameter_is_read_where_it_lies(layers: Callable) -> None:
     plain = layers(Elman(), 7)
     network = replace(
         plain, leaves={name: Parameter(leaf.detach()) if "." in name else leaf for name, leaf in plain.leaves.items()}
@@ -117,9 +117,7 @@ def test_a_parameter_is_read_where_it_lies(layers: Callable[..., Network]) -> No
     assert_close(by_graph(network), network.fast(), rtol=0, atol=1e-12)
 
 
-def test_a_program_that_cannot_be_recorded_is_left_to_the_scan(
-    layers: Callable[..., Network], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_cannot_be_recorded_is_left_to_a_scan(layers: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(work: graphs.Replay) -> graphs.Replay:
         raise RuntimeError("operation not permitted when stream is capturing")
 
@@ -132,7 +130,14 @@ def test_a_program_that_cannot_be_recorded_is_left_to_the_scan(
 
 
 TORCH_HAS = [Lstm(), Gru(), Gru(recurrent_bias=True), Elman(), Elman(activation="relu")]
-BETWEEN = [{}, {"masked": True}, {"residual": True}, {"masked": True, "residual": True}]
+BETWEEN: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "dropped": {"dropout": DROPPED},
+    "residual": {"residual": True},
+    "dropped-residual": {"dropout": DROPPED, "residual": True},
+    "a-mask-of-a-sentence": {"dropout": VariationalDropout(probability=0.4)},
+    "unbiased": {"bias": False},
+}
 
 
 def by_layers(network: Network) -> dict[str, torch.Tensor]:
@@ -141,56 +146,27 @@ def by_layers(network: Network) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.matrix
-@pytest.mark.parametrize("options", BETWEEN, ids=lambda options: "-".join(options) or "plain")
+@pytest.mark.parametrize("between", BETWEEN)
 @pytest.mark.parametrize("unit", TORCH_HAS, ids=shown)
 @pytest.mark.parametrize("size", [1, 7, 63])
-def test_values_and_gradients_are_those_of_the_scan(
-    unit: Cell, size: int, options: dict[str, bool], layers: Callable[..., Network]
-) -> None:
-    network = layers(unit, size, height=3, **options)
+def test_values_and_gradients_are_those_of_the_scan(unit: Cell, size: int, between: str, layers: Callable) -> None:
+    network = layers(unit, size, height=3, **BETWEEN[between])
     assert cudnn.suits(network.program)
     network.assert_same(by_layers(network), network.fast(), atol=1e-12, gradient_atol=1e-9)
 
 
-def test_a_mask_for_a_whole_sentence_between_layers_is_that_of_the_scan(layers: Callable[..., Network]) -> None:
-    network = layers(Lstm(), 7, height=2, variational=True)
-    unmasked = replace(
-        network,
-        program=replace(
-            network.program,
-            parts=tuple(replace(p, masked=False) if hasattr(p, "masked") else p for p in network.program.parts),
-        ),
-        sentence_masks={name: mask for name, mask in network.sentence_masks.items() if name.startswith("dropout")},
-    )
-    assert not cudnn.suits(network.program)  # masks of states are no part of torch's layers
-    assert cudnn.suits(unmasked.program)
-    unmasked.assert_same(by_layers(unmasked), unmasked.fast(), atol=1e-12, gradient_atol=1e-11)
-
-
-def test_padding_full_of_nan_changes_no_layer(layers: Callable[..., Network]) -> None:
+def test_padding_full_of_nan_changes_no_layer(layers: Callable) -> None:
     network = layers(Gru(), 7, height=2)
     poisoned = network.poisoned()
     poisoned.assert_same(by_layers(poisoned), by_layers(network), atol=0, gradient_atol=0, of=network)
 
 
-def test_a_unit_without_bias_is_that_of_the_scan(layers: Callable[..., Network]) -> None:
-    network = layers(Lstm(), 7)
-    unbiased = replace(
-        network,
-        program=replace(
-            network.program,
-            parts=tuple(replace(p, bias=False) if isinstance(p, Project) else p for p in network.program.parts),
-        ),
-        leaves={name: leaf for name, leaf in network.leaves.items() if not name.endswith(".bias")},
-    )
-    assert_close(by_layers(unbiased), unbiased.fast(), rtol=0, atol=1e-12)
-
-
-def test_it_takes_nothing_that_torch_computes_in_another_way(layers: Callable[..., Network]) -> None:
+def test_it_takes_nothing_that_torch_computes_in_another_way(layers: Callable) -> None:
     others = [cell for cell in CELLS if cell not in TORCH_HAS]
     assert len(others) > 10
     assert not any(cudnn.suits(layers(cell, 7).program) for cell in others)
-    assert not cudnn.suits(layers(Lstm(), 7, normalised=True).program)
+    for options in ({"layer_norm": True}, {"dropout": VARIATIONAL}):  # nor has it masks of states
+        assert not cudnn.suits(layers(Lstm(), 7, **options).program)
     stack = layers(Lstm(), 7).program
     assert not cudnn.suits(replace(stack, returns=("layer0.h", "layer0.c")))  # torch shows the last cell alone
     assert not cudnn.suits(replace(stack, returns=("a0",)))
@@ -198,8 +174,6 @@ def test_it_takes_nothing_that_torch_computes_in_another_way(layers: Callable[..
     assert not cudnn.suits(replace(stack, parts=(feeding, *stack.parts[1:])))
 
 
-def test_a_scan_on_a_processor_does_not_take_it(
-    layers: Callable[..., Network], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scan_on_a_processor_does_not_take_it(layers: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan.cudnn, "layers", None)
     layers(Lstm(), 7).fast()

@@ -35,7 +35,7 @@ def test_a_row_of_equal_numbers_becomes_zero() -> None:
 
 
 def test_normalised_units_do_not_see_the_size_of_their_matrices(cell: Cell, layers: Callable) -> None:
-    network = layers(cell, 7, height=2, normalised=True)
+    network = layers(cell, 7, height=2, layer_norm=True)
     larger = {
         name: 1000 * leaf.detach()
         for name, leaf in network.leaves.items()

@@ -7,7 +7,7 @@
 It trains in C, has the gradients of its equations, and is searched in C and described like every other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -20,6 +20,7 @@ from torch.testing import assert_close
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.kernels.cells import CELLS, Cell
+from anaphora.kernels.naive.units import UNITS
 from anaphora.kernels.native import loops
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.program_data import program_from_data, program_to_data
@@ -32,8 +33,6 @@ from tests.inference.native import assert_stepper, opened
 from tests.networks import untrained_writer
 from tests.search.native import IN_C, Stepwise, assert_same, is_compiled
 from tests.searches import beam
-
-LENGTHS_B = torch.tensor([5, 2, 4])
 
 
 class Own(Cell):
@@ -62,36 +61,18 @@ class Own(Cell):
         return ops.join(ops.sigmoid_back(z, ops.mul(dh, moved)), dg), (ops.sub(dh, dg),)  # 1
 
 
-def stack_of(layers: int = 2) -> Stack:
-    stack = Stack(StackConfig().model_copy(update={"cell": Own(), "layers": layers, "size": 7}), 5, "text")
-    stack.initialise(Xavier(), torch.Generator().manual_seed(1))
-    return stack
+def own_step(cell: Own, x_BG: Tensor, state: Sequence[Tensor], weights: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
+    """Steps 1 to 3 as they are written."""
+    a_z, g = x_BG.chunk(2, -1)
+    z = 1 / (1 + torch.exp(-a_z))
+    return ((1 - z) * state[0] + z * g,)
 
 
-def inputs(**options: Any) -> Tensor:
-    return torch.randn(5, 3, 5, generator=torch.Generator().manual_seed(2), **options)
-
-
-def naive(stack: Stack, x_TBD: Tensor) -> Tensor:
-    """Steps 1 to 3 layer by layer, word by word."""
-    weights = stack.weights.tensors()
-    for layer in range(stack.config.layers):
-        h_BH, outputs = torch.zeros(3, 7, dtype=x_TBD.dtype), []
-        for x_BD in x_TBD:
-            a_z, g = (x_BD @ weights[f"input{layer}.weight"].T + weights[f"input{layer}.bias"]).chunk(2, -1)
-            z = 1 / (1 + torch.exp(-a_z))
-            h_BH = (1 - z) * h_BH + z * g
-            outputs.append(h_BH)
-        x_TBD = torch.stack(outputs)
-    return x_TBD * (torch.arange(5)[:, None] < LENGTHS_B)[:, :, None]
-
-
-def test_values_and_gradients_are_those_of_the_equations() -> None:
-    stack, x_TBD = stack_of().double(), inputs(dtype=torch.float64, requires_grad=True)
-    assert [str(loop) for loop in loops(stack.program)] == ["loop of layer0: in C", "loop of layer1: in C"]
-    leaves, readings = (x_TBD, *stack.parameters()), (stack(x_TBD, LENGTHS_B).outputs["h"], naive(stack, x_TBD))
-    assert_close(*readings, rtol=0, atol=1e-12)
-    assert_close(*(torch.autograd.grad(h.square().sum(), leaves) for h in readings), rtol=0, atol=1e-12)
+def test_values_and_gradients_are_those_of_the_equations(layers: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(UNITS, Own, own_step)
+    network = layers(Own(), 7, height=2)
+    assert [str(loop) for loop in loops(network.program)] == ["loop of layer0: in C", "loop of layer1: in C"]
+    network.assert_naive()
 
 
 @pytest.fixture
@@ -99,7 +80,8 @@ def writer() -> TrainedModel:
     """A language model of characters with this cell."""
     trained = untrained_writer({"task": "language-model", "embedding": {"size": 5}, "recurrence": {"size": 7}})
     model: Any = trained.model
-    model.recurrence = stack_of(layers=1).eval()
+    model.recurrence = Stack(StackConfig().model_copy(update={"cell": Own(), "size": 7}), 5, "text").eval()
+    model.recurrence.initialise(Xavier(), torch.Generator().manual_seed(1))
     return trained
 
 
@@ -141,8 +123,8 @@ def test_a_stored_unit_that_is_not_registered_is_named(writer: TrainedModel) -> 
         program_from_data(program_to_data(model.recurrence.program))
 
 
-def test_a_unit_without_a_reference_step_runs_as_it_is_with_naive_kernels() -> None:
-    stack, x_TBD = stack_of(), inputs()
+def test_a_unit_without_a_reference_step_runs_as_it_is_with_naive_kernels(layers: Callable) -> None:
+    network = layers(Own(), 7)
     with running(Runtime(kernels="naive")):
-        read = stack(x_TBD, LENGTHS_B).outputs["h"]
-    assert_close(read, naive(stack, x_TBD))
+        found = network.fast()
+    assert_close(found, network.fast())

@@ -8,14 +8,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
 from anaphora.kernels.cells import Lstm
 from anaphora.kernels.parts import Activate, Mask, Part, Project, is_previous, previous, signal_of
 from anaphora.kernels.program import Program, leading_to, stages
-from anaphora.kernels.scan import scan
 from anaphora.kernels.scores import General
+
+from .exactness import doubles
+from .network import Network, probe
 
 
 def test_what_is_read_one_step_back_is_carried_once_in_order(decoder: Callable) -> None:
@@ -43,7 +44,8 @@ def programs(draw: st.DrawFn) -> Program:
                 )
             )
         )
-    return Program(tuple(parts), tuple(signals))
+    parts.append(Activate("q", ("x", "mask"), "q"))  # so that both are read
+    return Program(tuple(parts), (*signals, "q"))
 
 
 def reachable(program: Program, start: Part) -> set[str]:
@@ -88,12 +90,13 @@ def test_parts_loop_together_exactly_when_each_depends_on_the_other(program: Pro
                 assert names == {part.name}
 
 
-def step_by_step(program: Program, tensors: dict[str, Tensor], lengths_B: Tensor) -> dict[str, Tensor]:
+def step_by_step(network: Network) -> dict[str, Tensor]:
     """The program read literally: every part at every step in the order in which it stands, by autograd."""
-    state = {name: tensors[f"first {name}"] for name in program.carried}
+    program, tensors = network.program, network.leaves
+    state = network.first(tensors)
     steps, last = [], dict(state)
-    for t in range(len(tensors["x"])):
-        signals = {"x": tensors["x"][t], "mask": tensors["mask"][t]} | {previous(n): v for n, v in state.items()}
+    for t, x_BX in enumerate(tensors["x"]):
+        signals = {"x": x_BX, "mask": network.masks["mask"][t]} | {previous(n): v for n, v in state.items()}
         for part in program.parts:
             values = [signals[read] for read in part.reads]
             if isinstance(part, Project):
@@ -103,68 +106,44 @@ def step_by_step(program: Program, tensors: dict[str, Tensor], lengths_B: Tensor
             else:
                 result = torch.stack(values).sum(0).tanh()
             signals[part.writes[0]] = result
-        open_B1 = (t < lengths_B).unsqueeze(1)
+        open_B1 = (t < network.lengths_B).unsqueeze(1)
         state = {name: signals[name] for name in state}
         last = {name: torch.where(open_B1, state[name], last[name]) for name in state}
         steps.append({name: torch.where(open_B1, signals[name], 0) for name in program.returns})
     return {n: torch.stack([s[n] for s in steps]) for n in program.returns} | {f"last {n}": v for n, v in last.items()}
 
 
-def tensors_for(program: Program, steps: int, sentences: int, width: int = 2) -> dict[str, Tensor]:
-    generator = torch.Generator().manual_seed(3)
-    shapes: dict[str, tuple[int, ...]] = {"x": (steps, sentences, width), "mask": (steps, sentences, width)}
+def network_of(program: Program, lengths: list[int]) -> Network:
+    """Random tensors of width 2 for four steps of a program."""
+    shapes: dict[str, tuple[int, ...]] = {"x": (4, len(lengths), 2)}
     for part in program.parts:
         if isinstance(part, Project):
-            shapes |= {f"{part.name}.weight": (width, width), f"{part.name}.bias": (width,)}
-    shapes |= {f"first {name}": (sentences, width) for name in program.carried}
-    return {n: torch.randn(s, generator=generator, dtype=torch.float64).requires_grad_() for n, s in shapes.items()}
-
-
-def scanned(program: Program, tensors: dict[str, Tensor], lengths: list[int]) -> dict[str, Tensor]:
-    reads = {read for part in program.parts for read in part.reads}
-    outputs, state = scan(
-        program,
-        {name: tensors[name] for name in ("x", "mask") if name in reads},
-        {name: tensors[f"first {name}"] for name in program.carried},
-        {name: tensor for name, tensor in tensors.items() if "." in name},
-        {},
-        torch.tensor(lengths),
-    )
-    return outputs | {f"last {name}": value for name, value in state.items()}
+            shapes |= {f"{part.name}.weight": (2, 2), f"{part.name}.bias": (2,)}
+    shapes |= {f"first {name}": (len(lengths), 2) for name in program.carried}
+    leaves = {name: doubles(*shape, seed=n).requires_grad_() for n, (name, shape) in enumerate(shapes.items())}
+    return Network(program, Lstm(), leaves, torch.tensor(lengths), {"mask": doubles(4, len(lengths), 2, seed=99)}, {})
 
 
 @settings(max_examples=60)
 @given(programs(), st.lists(st.integers(1, 4), min_size=1, max_size=3))
 def test_a_scan_of_any_program_is_that_program_step_by_step(program: Program, lengths: list[int]) -> None:
-    tensors = tensors_for(program, steps=4, sentences=len(lengths))
-    reads = {read for part in program.parts for read in part.reads}
-    expected = step_by_step(program, tensors, torch.tensor(lengths))
-    if "x" not in reads and "mask" not in reads:
-        return
-    got = scanned(program, tensors, lengths)
-    assert_close(got, expected, rtol=0, atol=1e-10)
-    leaves = {name: leaf for name, leaf in tensors.items() if name != "mask"}
-    assert_close(gradients(got, leaves), gradients(expected, leaves), rtol=1e-9, atol=1e-9)
+    network = network_of(program, lengths)
+    network.assert_same(network.fast(), step_by_step(network), gradient_atol=1e-9)
 
 
 @settings(max_examples=40)
 @given(programs(), st.data())
-def test_gradients_of_some_tensors_are_the_same_whether_or_not_those_of_others_are_wanted(
-    program: Program, data: st.DataObject
-) -> None:
-    tensors, reads = tensors_for(program, 3, 2), {read for part in program.parts for read in part.reads}
-    inputs = [name for name in ("x", "mask") if name in reads]
-    leaves = [name for name in tensors if name != "mask" and (name in inputs or name != "x")]
-    if not inputs or not leaves:
-        return
+def test_gradients_are_the_same_whether_or_not_others_are_wanted(program: Program, data: st.DataObject) -> None:
+    network = network_of(program, [3, 2])
 
-    def found(wanted: set[str]) -> dict[str, Tensor]:
-        given = {name: tensor.detach().requires_grad_(name in wanted) for name, tensor in tensors.items()}
-        got = scanned(program, given, [3, 2])
-        return gradients(got, {name: given[name] for name in sorted(wanted)})
+    def found(wanted: list[str]) -> dict[str, Tensor]:
+        leaves = {name: leaf.detach().requires_grad_(name in wanted) for name, leaf in network.leaves.items()}
+        loss = probe(network.fast(**leaves))
+        gradients = torch.autograd.grad(loss, [leaves[name] for name in wanted], materialize_grads=True)
+        return dict(zip(wanted, gradients, strict=True))
 
-    some = data.draw(st.sets(st.sampled_from(leaves), min_size=1))
-    whole = found({*leaves})
+    some = data.draw(st.lists(st.sampled_from([*network.leaves]), min_size=1, unique=True))
+    whole = found([*network.leaves])
     for name, gradient in found(some).items():
         assert torch.equal(gradient, whole[name])
 
@@ -184,12 +163,6 @@ def test_what_leads_to_nothing_wanted_is_not_walked_back(decoder: Callable) -> N
     assert all(stage in leading_to(fed, readout) for stage in stages(fed) if stage.loops)
 
 
-def gradients(outputs: dict[str, Tensor], leaves: dict[str, Tensor]) -> dict[str, Tensor]:
-    loss = torch.stack([(outputs[name] * (number + 1)).sin().sum() for number, name in enumerate(sorted(outputs))])
-    found = torch.autograd.grad(loss.sum(), leaves.values(), materialize_grads=True)
-    return dict(zip(leaves, found, strict=True))
-
-
 def project(name: str, source: str, target: str) -> Project:
     return Project(name, source, target, False)
 
@@ -197,11 +170,7 @@ def project(name: str, source: str, target: str) -> Project:
 @pytest.mark.parametrize(
     ("parts", "returns", "complaint"),
     [
-        (
-            (project("a", "x", "y"), project("b", "z", "w"), project("c", "y", "z")),
-            ("w",),
-            r"part 'b' reads 'z' before 'c' has written it: reorder them",
-        ),
+        ((project("b", "z", "w"), project("c", "x", "z")), ("w",), "'b' reads 'z' before 'c' has written it: reorder"),
         ((Activate("a", ("x", "y"), "y"),), ("y",), "part 'a' reads 'y' before 'a' has written it"),
         ((project("a", "x", "y"), project("b", previous("x"), "z")), ("z",), "reads the previous 'x', but no part"),
         ((project("a", "x", "y"), project("b", "x", "y")), ("y",), r"one part that writes it, but \['y'\] have more"),

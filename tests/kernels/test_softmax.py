@@ -57,7 +57,6 @@ def test_changing_the_weights_after_the_forward_pass_leaves_the_gradient_that_be
 @pytest.mark.parametrize(
     ("shapes", "complaint"),
     [
-        (((5, 3), (7, 4), (7,), 5), "weight_VH has H=4, but hidden_NH has H=3"),
         (((5, 3), (7, 3), (6,), 5), "bias_V has V=6, but weight_VH has V=7"),
         (((5, 3), (7, 3), (7,), 4), "targets_N has N=4, but hidden_NH has N=5"),
         (((5, 1, 3), (7, 3), (7,), 5), "hidden_NH should have 2 dimensions"),
@@ -70,9 +69,7 @@ def test_tensors_that_do_not_fit_are_refused(shapes: tuple[Any, ...], complaint:
 
 
 @given(rows=st.integers(0, 5), size=st.integers(1, 70), padding=st.integers(0, 40), spread=st.floats(0.1, 40))
-def test_log_softmax_is_that_of_double_precision_and_no_padding_changes_a_bit(
-    rows: int, size: int, padding: int, spread: float
-) -> None:
+def test_log_softmax_is_exact_and_blind_to_padding(rows: int, size: int, padding: int, spread: float) -> None:
     z_NV = spread * torch.randn(rows, size, generator=torch.Generator().manual_seed(size))
     found_NV = log_softmax(z_NV.clone())
     assert_close(found_NV, torch.log_softmax(z_NV.double(), 1).float(), rtol=1e-6, atol=2e-6)

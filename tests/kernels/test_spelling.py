@@ -58,9 +58,7 @@ def gradients(vectors: Tensor, weights: dict[str, Tensor]) -> tuple[Tensor, ...]
 
 @settings(max_examples=25)
 @given(st.integers(1, 6), st.integers(0, 2), st.integers(1, 6), st.integers(1, 7))
-def test_vectors_and_gradients_are_those_of_the_naive_reading(
-    widths: int, highways: int, count: int, longest: int
-) -> None:
+def test_vectors_and_gradients_equal_the_naive_ones(widths: int, highways: int, count: int, longest: int) -> None:
     shape = Shape(widths, highways)
     weights, (characters, lengths) = weights_of(shape, 3), words(count, longest)
     fast = spelt(characters, lengths, weights, shape)

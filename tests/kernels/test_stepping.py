@@ -30,19 +30,17 @@ class Search:
     """A decoder in search, with parameters as its weights."""
 
     def __init__(self, network: Any) -> None:
-        self.program = network.program
-        self.weights = {name: Parameter(weight.detach()) for name, weight in network.weights(network.leaves).items()}
-        self.memory = {name: tensor.detach().clone() for name, tensor in network.memory(network.leaves).items()}
+        self.program, inputs, first, weights, memory, _ = network.arguments().values()
+        self.inputs = {name: block[:1] for name, block in inputs.items()}
+        self.first = {name: value.unsqueeze(0) for name, value in first.items()}
+        self.weights = {name: Parameter(weight.detach()) for name, weight in weights.items()}
+        self.memory = {name: tensor.detach().clone() for name, tensor in memory.items()}
         self.prepared = PreparedWeights()
-        self.x_1BD, self.masks = network.leaves["x"][:1], {n: m[:1] for n, m in network.masks.items()}
-        self.first = {name: value.unsqueeze(0) for name, value in network.first(network.leaves).items()}
 
-    def step(self, hypotheses: int = 1, **changed: Any) -> Tensor:
+    def step(self, **changed: Any) -> Tensor:
         """o of a step."""
-        inputs = {"x": self.x_1BD, **self.masks}
-        inputs, state = ({n: t.expand(hypotheses, -1, -1) for n, t in each.items()} for each in (inputs, self.first))
         with running(replace(SEARCH, **{"prepared": self.prepared} | changed)):
-            return advance(self.program, inputs, state, self.weights, self.memory)["o"]
+            return advance(self.program, self.inputs, self.first, self.weights, self.memory)["o"]
 
 
 @pytest.fixture
@@ -50,19 +48,15 @@ def search(decoder: Callable) -> Search:
     return Search(decoder(Gru(), Concat(), "previous", True, 20, (1,) * 3, (4, 6, 2)).to(torch.float32))
 
 
-def sentences_changed(search: Search) -> None:
-    search.memory = {name: tensor.flip(0) for name, tensor in search.memory.items()}
-
-
 @pytest.mark.parametrize("change", [*CHANGES, None])
 @torch.no_grad()
 def test_a_step_follows_its_weights_and_memory(change: Callable[[Parameter], None] | None, search: Search) -> None:
     before = search.step()
-    for weight in search.weights.values():
-        if change:
+    if change:
+        for weight in search.weights.values():
             change(weight)
-    if not change:
-        sentences_changed(search)
+    else:
+        search.memory = {name: tensor.flip(0) for name, tensor in search.memory.items()}
     after = search.step()
     assert not torch.equal(before, after)
     assert torch.equal(after, search.step(prepared=None))

@@ -13,8 +13,12 @@ from torch.testing import assert_close
 from anaphora.errors import ShapeError
 from anaphora.kernels.cells import Cell, Lstm
 from anaphora.kernels.truncation import scan_windows
+from anaphora.nn.dropout import AnyDropout
 from tests.kernels import naive
 from tests.runtimes import threads
+
+from .conftest import DROPPED, UNDROPPED, VARIATIONAL
+from .exactness import doubles
 
 STEPS = 4
 ALL = pytest.mark.parametrize("back", [0, 2, STEPS - 1, STEPS, 10])
@@ -34,7 +38,7 @@ def by_definition(network: Any, back: int, factors: dict[str, Tensor]) -> dict[s
         here = {n: w.detach().clone().requires_grad_() for n, w in network.weights(network.leaves).items()}
         here["x"] = x_BD.detach().clone().requires_grad_()
         there_B = (network.lengths_B > t).long()
-        masks = {name: mask[t : t + 1] for name, mask in network.masks.items()}
+        masks = {name: mask[t : t + 1] for name, mask in network.naive_masks().items()}
         walked = naive.stack(network.cell, here["x"].unsqueeze(0), there_B, state, here, masks)
         state = walked.state
         copies.append(here)
@@ -56,11 +60,6 @@ def by_definition(network: Any, back: int, factors: dict[str, Tensor]) -> dict[s
     return total
 
 
-def random_factors(outputs: dict[str, Tensor]) -> dict[str, Tensor]:
-    source = torch.Generator().manual_seed(6)
-    return {n: torch.randn(block.shape, generator=source, dtype=torch.float64) for n, block in outputs.items()}
-
-
 def gradients(network: Any, outputs: dict[str, Tensor], factors: dict[str, Tensor]) -> dict[str, Tensor]:
     loss = sum((block * factors[name]).sum() for name, block in outputs.items())
     found = torch.autograd.grad(loss, list(network.leaves.values()), materialize_grads=True)  # type: ignore[arg-type]
@@ -69,18 +68,18 @@ def gradients(network: Any, outputs: dict[str, Tensor], factors: dict[str, Tenso
 
 @pytest.mark.matrix
 @ALL
-@pytest.mark.parametrize("masked", [False, True], ids=["plain", "masked"])
-def test_every_loss_goes_back_over_its_own_window(cell: Cell, back: int, masked: bool, layers: Callable) -> None:
-    network = layers(cell, 5, height=2, lengths=(2, STEPS, 1, 3), masked=masked)
+@pytest.mark.parametrize("dropout", [UNDROPPED, DROPPED], ids=["plain", "masked"])
+def test_every_loss_goes_back_over_its_own_window(cell: Cell, back: int, dropout: AnyDropout, layers: Callable) -> None:
+    network = layers(cell, 5, height=2, lengths=(2, STEPS, 1, 3), dropout=dropout)
     outputs = windows(network, back)
-    factors = random_factors(outputs)
+    factors = {name: doubles(*block.shape, seed=len(name)) for name, block in outputs.items()}
     assert_close(gradients(network, outputs, factors), by_definition(network, back, factors), rtol=0, atol=1e-11)
 
 
 @pytest.mark.matrix
 @ALL
 def test_the_outputs_are_those_of_a_scan(cell: Cell, back: int, layers: Callable) -> None:
-    network = layers(cell, 5, height=2, lengths=(2, STEPS, 1, 3), residual=True, normalised=True, variational=True)
+    network = layers(cell, 5, height=2, lengths=(2, STEPS, 1, 3), residual=True, layer_norm=True, dropout=VARIATIONAL)
     assert_close(windows(network, back), network.fast(), rtol=0, atol=1e-12)
 
 

@@ -25,9 +25,7 @@ PROGRAM = Program(
 @pytest.mark.parametrize("kernels", ["native", "python"])
 @pytest.mark.parametrize("block", [0, 1, 2], ids=["alpha", "beta", "kappa"])
 @pytest.mark.parametrize("hat", [LARGEST + 1, 90.0, 1e30])
-def test_an_exponent_beyond_every_number_has_an_end_and_learns_nothing(
-    hat: float, block: int, kernels: Kernels
-) -> None:
+def test_an_exponent_beyond_all_numbers_has_an_end_and_learns_nothing(hat: float, block: int, kernels: Kernels) -> None:
     x_TBX = torch.zeros(2, 1, 3)
     x_TBX[0, 0, block] = hat
     x_TBX.requires_grad_()

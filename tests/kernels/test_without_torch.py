@@ -1,10 +1,6 @@
 """Networks run in C without torch: descriptions of steps, scans, single steps and products, over arrays of numpy."""
 
-import pickle
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,22 +26,6 @@ pytestmark = pytest.mark.skipif(
     not has_loop() or not has_gemm(), reason="the library was not built, or the processor lacks AVX2"
 )
 PRECISIONS: list[InferencePrecision] = ["fp32", "bf16", "int8"]
-WITHOUT_TORCH = """
-import sys, pickle
-class Refuse:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "torch":
-            raise ImportError(f"{name} is imported")
-sys.meta_path.insert(0, Refuse())
-import anaphora.kernels.compiled.beam, anaphora.kernels.greedy_decoding, anaphora.kernels.device
-from anaphora.kernels import native
-from anaphora.kernels.prepared import with_prepared_weights
-from anaphora.kernels.runtime import Runtime, running
-asked = pickle.load(sys.stdin.buffer)
-with running(with_prepared_weights(Runtime.inference())):
-    found = [tuple(native.scan(*arguments)) for arguments in asked]
-sys.stdout.buffer.write(pickle.dumps(found))
-"""
 
 
 def arrays(tensors: dict[str, Tensor]) -> dict[str, Any]:
@@ -54,9 +34,8 @@ def arrays(tensors: dict[str, Tensor]) -> dict[str, Any]:
 
 def arguments_of(network: Any) -> tuple[Any, ...]:
     """Those of a scan over arrays."""
-    leaves = network.leaves
-    groups = {"x": leaves["x"]} | network.masks, network.first(leaves), network.weights(leaves), network.memory(leaves)
-    return (network.program, *map(arrays, groups), network.lengths_B.numpy())
+    program, *groups, lengths_B = network.arguments().values()
+    return (program, *map(arrays, groups), lengths_B.numpy())
 
 
 def over_arrays(network: Any) -> dict[str, Tensor]:
@@ -69,27 +48,13 @@ def over_arrays(network: Any) -> dict[str, Tensor]:
 @pytest.fixture
 def networks(layers: Callable, decoder: Callable) -> list[Any]:
     lengths = (3, 7, 1, 5)
-    made = [layers(cell, 20, 2, lengths, normalised=True, residual=True) for cell in (Lstm(), Gru())]
+    made = [layers(cell, 20, 2, lengths, layer_norm=True, residual=True) for cell in (Lstm(), Gru())]
     made += [
         decoder(Gru(), Concat(), query, feeding, 20, lengths, (4, 2, 6, 1))
         for query in ("previous", "current")
         for feeding in (True, False)
     ]
     return [network.to(torch.float32) for network in made]
-
-
-def test_a_process_that_refuses_torch_scans_with_the_same_bits(networks: list[Any]) -> None:
-    asked = pickle.dumps([arguments_of(network) for network in networks])
-    source = Path(native.__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_TORCH], input=asked, capture_output=True, env={"PYTHONPATH": str(source)}
-    )
-    assert not done.returncode, done.stderr.decode()
-    for network, (outputs, state) in zip(networks, pickle.loads(done.stdout), strict=True):
-        expected = native.scan(*arguments_of(network))
-        for found, exact in ((outputs, expected.outputs), (state, expected.state)):
-            assert found.keys() == exact.keys()
-            assert all(np.array_equal(found[name], exact[name]) for name in exact)
 
 
 def test_a_scan_over_arrays_gives_what_the_equations_do(networks: list[Any]) -> None:
@@ -100,7 +65,7 @@ def test_a_scan_over_arrays_gives_what_the_equations_do(networks: list[Any]) -> 
 @torch.no_grad()
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_loops_have_the_bits_of_a_scan_over_tensors(layers: Callable, precision: InferencePrecision) -> None:
-    network = layers(Lstm(), 20, 2, (3, 7, 1, 5), normalised=True).to(torch.float32)
+    network = layers(Lstm(), 20, 2, (3, 7, 1, 5), layer_norm=True).to(torch.float32)
     with running(Runtime.inference(precision=precision)):
         found, expected = over_arrays(network), network.fast()
     assert found.keys() == expected.keys()
@@ -110,7 +75,8 @@ def test_loops_have_the_bits_of_a_scan_over_tensors(layers: Callable, precision:
 def test_a_step_over_arrays_has_the_bits_of_one_over_tensors(networks: list[Any]) -> None:
     for network in networks:
         program, inputs, first, weights, memory, _ = arguments_of(network)
-        inputs, first = ({n: np.stack([b, b]) for n, b in each.items()} for each in (step_of(inputs), first))
+        inputs = {name: block[0] for name, block in inputs.items()}
+        inputs, first = ({n: np.stack([b, b]) for n, b in each.items()} for each in (inputs, first))
         found = stepping.advance(program, inputs, first, weights, memory)
         tensors = ({n: torch.from_numpy(b) for n, b in each.items()} for each in (inputs, first, weights, memory))
         expected = advance(program, *tensors)
@@ -118,10 +84,6 @@ def test_a_step_over_arrays_has_the_bits_of_one_over_tensors(networks: list[Any]
         assert_close(found, expected, rtol=1e-5, atol=1e-6)
         if len(native.stages_of_step(program)) == 1:  # all of it in C there too
             assert all(torch.equal(found[name], expected[name]) for name in expected)
-
-
-def step_of(inputs: dict[str, Any]) -> dict[str, Any]:
-    return {name: block[0] for name, block in inputs.items()}
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -122,21 +122,14 @@ def rows_made(monkeypatch: pytest.MonkeyPatch, rows: int) -> list[int]:
 @pytest.mark.parametrize(
     ("room", "made"), [(WORDS, [2, 1, 1, 7]), (WORDS - 1, [2, 1, 1, 4]), (4, [2, 1, 1, 4]), (3, [2, 1, 1]), (1, [1])]
 )
-def test_there_words_that_are_known_are_projected_once_each(
-    room: int, made: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_known_words_are_projected_once_each_there(room: int, made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Or again after the table was full; where it has no room for those of one block, each time."""
-    network, rows, lengths_B = Network(), rows_made(monkeypatch, room), torch.tensor([2])
+    network, rows = Network(), rows_made(monkeypatch, room)
     with running(owning()):
-        for ids in ([1, 2], [2, 3], [3, 1], [9, 9]):
-            read = network.words(torch.tensor(ids).unsqueeze(1))
+        for ids in ([[1, 2]], [[2, 3]], [[3, 1]], [[9, 9]], [[4, 5, 6, 7], [7, 6, 5, 4]]):
+            read, lengths_B = network.words(torch.tensor(ids).T), torch.tensor([len(sentence) for sentence in ids])
             found = network.stack(read, lengths_B).outputs["h"]
             assert torch.equal(found, network.stack(read.vectors, lengths_B).outputs["h"])
-        four = network.words(torch.tensor([[4, 5, 6, 7], [7, 6, 5, 4]]).T)
-        assert torch.equal(
-            network.stack(four, torch.tensor([4, 4])).outputs["h"],
-            network.stack(four.vectors, torch.tensor([4, 4])).outputs["h"],
-        )
         assert rows == made
         assert network.reads_tables(WORDS) is (room == WORDS)  # a search has to have room for all
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anaphora.evaluation.strings import edit_distance
 from anaphora.memory import Memory, Segment
-from anaphora.memory.memory import END, Index, distance, percent, places, words, words_of_all
+from anaphora.memory.memory import END, Index, distance, places, words, words_of_all
 
 
 @pytest.fixture
@@ -66,10 +66,8 @@ def test_a_file_can_be_added_again(memory: Memory) -> None:
 
 def test_fuzzy_matches_have_their_score_and_exclude_the_text_itself(memory: Memory) -> None:
     memory.add([Segment(source, source.upper()) for source in ("open the file", "Open the door", "shut a door")], "a")
-    found = memory.fuzzy("open the  file", least=30)
-    assert [(match.segment.source, match.percent, str(match)) for match in found] == [
-        ("Open the door", 66, "fuzzy 66%")
-    ]
+    [match] = memory.fuzzy("open the  file", least=30)
+    assert (match.segment.source, match.percent, str(match)) == ("Open the door", 66, "fuzzy 66%")
     assert memory.fuzzy("open the file") == []
     assert [match.percent for match in memory.fuzzy("OPEN THE FILE", most=1)] == [99]
 
@@ -108,15 +106,9 @@ def test_removing_an_origin_removes_its_segments_alone(memory: Memory) -> None:
 WORDS = st.lists(st.sampled_from("abcd"), max_size=9)
 
 
-@given(WORDS, WORDS)
-def test_the_distance_is_that_of_the_table_of_wagner_and_fischer(one: list[str], other: list[str]) -> None:
-    assert distance(places(one), len(one), other) == edit_distance(one, other)
-
-
-@pytest.mark.parametrize("length", [63, 64, 65, 200])
-def test_the_distance_of_long_texts_is_that_of_the_table(length: int) -> None:
-    one = [str(number % 7) for number in range(length)]
-    other = [str(number % 5) for number in range(length - 3)]
+@given(WORDS, WORDS, st.sampled_from([1, 20]))
+def test_the_distance_is_that_of_the_table_of_wagner_and_fischer(one: list[str], other: list[str], times: int) -> None:
+    one *= times  # more than 64 words, too
     assert distance(places(one), len(one), other) == edit_distance(one, other)
 
 
@@ -145,10 +137,6 @@ def test_a_character_is_the_same_word_beside_any_other() -> None:
     for character in map(chr, (*range(0x3000), *range(0x4E00, 0x4E80), *range(0xFF00, 0x10000), 0x1F600)):
         text = f"a{character}b {character} {character * 2} c"
         assert [*words(text), "本"] == words(f"{text} 本"), hex(ord(character))
-
-
-def test_another_text_is_never_similar_by_100_percent() -> None:
-    assert (percent(0, 3), percent(1, 4), percent(1, 3), percent(5, 5), percent(0, 0)) == (99, 75, 66, 0, 0)
 
 
 @given(st.lists(WORDS, max_size=12), WORDS, st.integers(1, 100), st.integers(1, 5), st.integers(0, 12))

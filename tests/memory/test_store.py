@@ -5,8 +5,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -81,11 +81,8 @@ def test_threads_share_a_memory(tmp_path: Path) -> None:
                 memory.confirm(Segment(f"{name} open the file {number}", name))
                 assert memory.fuzzy(f"{name} open the files {number}")
 
-        threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, "abcd"))
         assert len(memory) == 80
 
 
@@ -107,7 +104,11 @@ def test_a_file_with_other_tables_is_refused(tmp_path: Path, statement: str) -> 
         Memory(tmp_path, create=True)
 
 
-def test_a_damaged_file_is_said_to_be(tmp_path: Path) -> None:
+def test_an_empty_and_a_damaged_file_are_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / store.NAME).touch()
+    with pytest.raises(RunError, match="is an empty database"):
+        Memory(tmp_path)
+    (tmp_path / store.NAME).unlink()
     with Memory(tmp_path, create=True) as memory:
         memory.add([Segment(str(number), "x" * 100) for number in range(500)], "a")
     whole = (tmp_path / store.NAME).read_bytes()
@@ -157,10 +158,3 @@ def test_a_folder_that_cannot_be_written_to_is_read(tmp_path: Path) -> None:
                 memory.confirm(Segment("b", "B"))
     finally:
         tmp_path.chmod(0o755)
-
-
-def test_an_empty_database_is_said_to_be_empty(tmp_path: Path) -> None:
-    sqlite3.connect(tmp_path / store.NAME).close()
-    (tmp_path / store.NAME).touch()
-    with pytest.raises(RunError, match="is an empty database"):
-        Memory(tmp_path)

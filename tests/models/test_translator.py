@@ -1,15 +1,19 @@
-"""A translator: one model whether trained, stepped, alone or in a batch."""
+"""A translator: one model whether trained, stepped, alone or in a batch; its attention may be guided."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch.testing import assert_close
 
+from anaphora.batch import Batch, Supervision, pad
 from anaphora.errors import ConfigError
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.scoring import score
+from tests.kernels import naive
 from tests.networks import made
 from tests.runtimes import updating
 
@@ -37,6 +41,8 @@ def test_shared_and_tied_tables_are_one() -> None:
         ({"output": {"tied": True}}, "readout"),
         ({"embedding": {"shared": True}}, "text.joint"),
         ({"decoder": {"cell": "lstmm"}}, "decoder.cell"),
+        ({"attention": {"kind": "none"}, "guided_alignment": {"kind": "learn"}}, "nothing attends"),
+        ({"attention": {"kind": "gaussian-window"}, "guided_alignment": {"kind": "learn"}}, "weights that are shares"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_with_a_remedy(tables: dict[str, Any], remedy: str) -> None:
@@ -93,3 +99,25 @@ def test_scheduled_sampling_changes_nothing_but_training() -> None:
     plain = make({})
     with torch.no_grad():
         assert torch.equal(model.eval()(ALL)[0].sum, plain.eval()(ALL)[0].sum)
+
+
+def aligned(alignments_BTS: np.ndarray[Any, Any] | None) -> Batch:
+    supervision = Supervision(alignments_BTS=alignments_BTS)
+    return Batch.of_rows(range(2), pad([[4, 5, 6, 3], [7, 3]]), pad([[8, 9, 3], [10, 3]]), supervision)
+
+
+@pytest.mark.parametrize(("query", "context"), [("current", "output"), ("previous", "state"), ("current", "state")])
+def test_a_guided_loss_is_that_of_the_words_and_the_cost_of_looking_elsewhere(query: str, context: str) -> None:
+    guide = {"guided_alignment": {"kind": "learn", "weight": 0.7}}
+    model = make({"attention": {"query": query, "context": context}} | guide).double()
+    alignments_BTS = np.zeros((2, 3, 4), np.float32)
+    alignments_BTS[0, 0, 1] = alignments_BTS[1, 0, 0] = 1
+    alignments_BTS[0, 1, [0, 2]] = 0.5
+    guided = aligned(alignments_BTS)
+    together, alone = model(guided)[0], model(aligned(None))[0]
+    weights_TBS = model.target_signals(guided)[0]["weights"]
+    alignments_TBS = torch.from_numpy(alignments_BTS).double().transpose(0, 1)
+    assert_close(together.minimised, alone.sum + 0.7 * naive.guidance(weights_TBS, alignments_TBS))
+    assert together.sum == alone.sum and together.count == alone.count
+    doubled = replace(guided, supervision=replace(guided.supervision, weights_B=np.array([2.0, 2.0])))
+    assert_close(model(doubled)[0].minimised, 2 * together.minimised)

@@ -62,19 +62,6 @@ def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(table: dict[str, An
                     assert torch.equal(layer[field], whole[field][rows][:, :steps])
 
 
-@EVERY_KIND
-def test_an_encoder_gives_what_it_says(table: dict[str, Any]) -> None:
-    encoder = made(table)
-    encoded = encoder(torch.randn(4, 7, 12), LENGTHS)
-    spec = encoder.spec
-    assert encoded.annotations_BSM.shape == (4, 7 if spec.annotations else 0, spec.width)
-    assert len(encoded.summaries) == spec.layers
-    for layer in encoded.summaries:
-        assert layer.keys() == set(spec.fields)
-        shape = (4, 7, spec.summary) if spec.columns else (4, spec.summary)
-        assert all(field.shape == shape for field in layer.values())
-
-
 def columns(encoded: EncoderOutput) -> torch.Tensor:
     return encoded.summaries[0]["h"]
 
@@ -135,10 +122,7 @@ def test_a_reversed_encoder_reads_c_b_a_and_the_end_and_gives_annotations_in_the
     ("table", "said"),
     [
         ({"reversed": True}, "reversed .* set one of the two to false"),
-        (
-            {"bidirectional": False, "sentence_encoding_from": "forward"},
-            "does not go with encoder.bidirectional = false",
-        ),
+        ({"bidirectional": False, "sentence_encoding_from": "forward"}, "not go with encoder.bidirectional = false"),
         ({"kind": "convolution", "cell": "gru"}, 'encoder.cell is for encoder.kind = "recurrent"'),
         ({"kind": "convolutions"}, "encoder 'convolutions' is unknown"),
     ],

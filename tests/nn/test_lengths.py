@@ -17,9 +17,7 @@ def test_before_anything_was_seen_translations_are_as_long_as_their_sources() ->
     pairs=st.lists(st.tuples(st.integers(1, 12), st.integers(1, 40)), min_size=1),
     sources=st.lists(st.integers(1, 30), min_size=1),
 )
-def test_lengths_are_means_of_what_was_seen_last_and_one_pair_more_as_long_as_all_would_have_it(
-    pairs: list[tuple[int, int]], sources: list[int]
-) -> None:
+def test_lengths_are_means_of_what_was_seen_and_one_more(pairs: list[tuple[int, int]], sources: list[int]) -> None:
     lengths = Lengths(9)
     lengths.set_lengths(torch.tensor([3]), torch.tensor([900]))
     lengths.set_lengths(*torch.tensor(pairs).T)

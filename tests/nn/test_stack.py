@@ -11,7 +11,6 @@ from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Uniform
-from tests.runtimes import updating
 
 LENGTHS = torch.tensor([3, 7, 1, 5])
 
@@ -46,14 +45,6 @@ def test_a_bidirectional_encoder_is_that_of_torch_nn_with_its_halves_exchanged()
     torch.testing.assert_close(encoded.summaries[1]["h"], torch.cat([last[3], last[2]], -1))
 
 
-def test_dropout_acts_in_training_alone() -> None:
-    body, x_TBD, lengths = stack(dropout=0.5), torch.randn(4, 3, 5), torch.full((3,), 4)
-    with updating(1, 1):
-        first = body(x_TBD, lengths).outputs["h"]
-    assert 0.2 < (first == 0).float().mean() < 0.8
-    assert not (body.eval()(x_TBD, lengths).outputs["h"] == 0).any()
-
-
 def test_a_normalised_unit_has_its_bias_behind_the_normalisation_and_gains_that_start_from_one() -> None:
     body = stack(layers=1, layer_norm=True)
     weights = body.weights.tensors()
@@ -63,20 +54,6 @@ def test_a_normalised_unit_has_its_bias_behind_the_normalisation_and_gains_that_
     added = weights["norm0.bias"] - plain.weights.tensors()["norm0.bias"]
     torch.testing.assert_close(added, torch.tensor([0.0, 1.0, 0.0, 0.0]).repeat_interleave(6))
     assert "norm0.bias" not in stack(cell="gru", layer_norm=True, bias=False).weights.tensors()
-
-
-@pytest.mark.parametrize("options", [{}, {"layer_norm": True}], ids=["plain", "normalised"])
-def test_residual_connections_go_around_every_layer_but_the_first(options: dict[str, object]) -> None:
-    """Layers from the second on that put out zero leave what the first one put out."""
-    body = stack(layers=3, residual=True, cell="gru", **options)
-    with torch.no_grad():
-        for name, weight in body.weights.tensors().items():
-            if name.startswith(("input1", "input2", "layer1", "layer2", "norm1", "norm2")):
-                weight.zero_()
-    first = stack(layers=1, cell="gru", **options)
-    first.load_state_dict({name: body.state_dict()[name] for name in first.state_dict()})
-    x_TBD = torch.randn(7, 4, 5)
-    torch.testing.assert_close(body(x_TBD, LENGTHS).outputs["h"], first(x_TBD, LENGTHS).outputs["h"])
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])

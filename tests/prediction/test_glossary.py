@@ -6,11 +6,6 @@ from anaphora.formats.glossary import GlossaryEntry
 from anaphora.prediction.glossary import Glossary
 
 
-def found(text: str, *sources: str) -> list[str]:
-    glossary = Glossary(GlossaryEntry(str(number), one, ("x",), ()) for number, one in enumerate(sources))
-    return [match.entry.source for match in glossary.of(text)]
-
-
 @pytest.mark.parametrize(
     ("text", "sources", "expected"),
     [
@@ -31,7 +26,8 @@ def found(text: str, *sources: str) -> list[str]:
     ],
 )
 def test_forms_are_found_as_whole_words_the_longest_first(text: str, sources: list[str], expected: list[str]) -> None:
-    assert found(text, *sources) == expected
+    glossary = Glossary(GlossaryEntry(str(number), one, ("x",), ()) for number, one in enumerate(sources))
+    assert [match.entry.source for match in glossary.of(text)] == expected
 
 
 def test_entries_of_one_form_are_alternatives() -> None:

@@ -55,9 +55,7 @@ def answered(text: str, name: str, columns: TableColumns = COLUMNS) -> str:
         ("a.jsonl", '{"prediction": 1, "text": "a"}\n', '{"prediction": 1, "text": "a", "prediction_2": "A"}\n'),
     ],
 )
-def test_a_row_has_one_value_more_in_the_format_of_its_table(
-    name: str, given_text: str, expected: str, bom: str, end: str
-) -> None:
+def test_a_row_has_one_value_more_in_its_format(name: str, given_text: str, expected: str, bom: str, end: str) -> None:
     assert answered(bom + given_text.replace("\n", end), name) == bom + expected.replace("\n", end)
 
 
@@ -66,9 +64,7 @@ cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 @given(st.lists(st.tuples(cells, cells), min_size=1, max_size=9), st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
 @example([(";\n", ";\n")], csv.QUOTE_MINIMAL)
-def test_any_csv_keeps_its_values_and_has_the_predictions_beside_them(
-    rows: list[tuple[str, str]], quoting: int
-) -> None:
+def test_any_csv_keeps_its_values_with_the_predictions_beside_them(rows: list[tuple[str, str]], quoting: int) -> None:
     stream = io.StringIO(newline="")
     csv.writer(stream, quoting=quoting).writerows([("label", "text"), *rows])  # type: ignore[arg-type]
     found = csv.reader(io.StringIO(answered(stream.getvalue(), "a.csv"), newline=""))

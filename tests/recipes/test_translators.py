@@ -17,10 +17,8 @@ SMALL = ["embedding.size=16", "training.epochs=1", "training.batch_tokens=4000",
 WORDS = {"a": "ein", "small": "kleiner", "old": "alter", "man": "Mann", "dog": "Hund", "sleeps": "schläft", ".": "."}
 
 
-def translators() -> list[str]:
-    """Those that start from nothing."""
-    read = {name: read_experiment(recipes.read(name), name) for name in recipes.names()}
-    return [name for name, one in read.items() if one.task == "translate" and one.start.run == "none"]
+READ = {name: read_experiment(recipes.read(name), name) for name in recipes.names()}
+FROM_NOTHING = [name for name, one in READ.items() if one.task == "translate" and one.start.run == "none"]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +32,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.matrix
-@pytest.mark.parametrize("name", translators())
+@pytest.mark.parametrize("name", FROM_NOTHING)
 def test_a_recipe_trains_on_a_small_corpus_and_translates(name: str, corpus: Path, tmp_path: Path) -> None:
     settings = [*SMALL, *sizes(name)]
     experiment = read_experiment(recipes.read(name), name, settings, data=[corpus], source="en", target="de")
@@ -46,7 +44,7 @@ def test_a_recipe_trains_on_a_small_corpus_and_translates(name: str, corpus: Pat
     assert first.score < 0 and first.target_pieces
     assert empty.text == ""
     if getattr(experiment.text, "rare", "none") != "none":
-        return  # given translations have no annotations, and are refused: tests/tasks/translation/test_rare.py
+        return  # given translations have no annotations, and are refused: tests/tasks/translation/test_word_links.py
     (again,) = translator.score_pairs(["a small dog sleeps ."], ["ein kleiner Hund schläft ."])
     assert again.score < 0
     if experiment.attention.kind == "none":
@@ -79,7 +77,7 @@ def test_the_commands_of_gulcehre2015_lead_from_pairs_and_text_to_a_fused_transl
 
 def sizes(name: str) -> list[str]:
     """Small layers, as the recipe's own relations between them ask for."""
-    experiment = read_experiment(recipes.read(name), name)
+    experiment = READ[name]
     assert isinstance(experiment, TranslationExperiment)
     encoder, decoder = experiment.encoder, experiment.decoder
     small = [] if encoder.kind in ("convolution", "ngram-convolution") else ["encoder.size=16"]

@@ -1,19 +1,26 @@
-"""Checkpoints that are not as they were written: each fault is named, and the newest whole checkpoint is used."""
+"""Whatever happens to a file of a run: it is named and the newest whole checkpoint used, or read as it was written."""
 
 import json
 import os
-from collections.abc import Callable
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from anaphora.errors import RunError
+from anaphora.errors import AnaphoraError, RunError
 from anaphora.events import Event, Note
 from anaphora.files import seal
 from anaphora.run import Run, Which
+from anaphora.run.folder import identity
 from anaphora.run.layout import FOLDERS
+from anaphora.tasks.runs import load_trained
+from tests.faults.damage import KINDS, Damage
 
 
 def loaded(run: Run, which: Which = "latest", *, for_training: bool = False) -> tuple[int, str]:
@@ -51,14 +58,12 @@ def swap(file: Path) -> None:
 
 
 DAMAGES = [link, pipe, folder, swap, Path.unlink]
-"""Those that leave no file, or a whole one that is another; test_any_damage.py changes bytes."""
+"""Those that leave no file, or a whole one that is another; bytes are changed below."""
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "state.json", "manifest.json"])
-def test_a_damaged_file_is_named_and_the_newest_whole_checkpoint_used(
-    run: Run, damage: Callable[[Path], None], name: str
-) -> None:
+def test_damage_is_named_and_the_newest_whole_one_used(run: Run, damage: Callable[[Path], None], name: str) -> None:
     file = run.path / "checkpoints" / "step-40" / name
     damage(file)
     expected = 10 if damage is swap else 30  # a swap damages step 30 too
@@ -102,9 +107,7 @@ def test_weights_that_overflow_are_never_loaded(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_folder_of_a_run_that_is_a_link_is_refused_and_what_it_names_is_left_alone(
-    run: Run, tmp_path: Path, name: str
-) -> None:
+def test_a_folder_that_is_a_link_is_refused_and_what_it_names_left_alone(run: Run, tmp_path: Path, name: str) -> None:
     elsewhere = tmp_path / "elsewhere"
     (run.path / "encoded").mkdir()
     (run.path / name).rename(elsewhere)
@@ -152,9 +155,7 @@ def test_leftovers_that_are_files_or_links_are_removed(run: Run, tmp_path: Path)
         ({"step": 30}, "belongs to step 30, not to step 40"),
     ],
 )
-def test_a_manifest_is_of_its_own_step_and_can_name_no_file_but_its_own(
-    run: Run, change: dict[str, Any], sentence: str
-) -> None:
+def test_a_manifest_is_of_its_step_and_names_its_own_files(run: Run, change: dict[str, Any], sentence: str) -> None:
     path = run.path / "checkpoints" / "step-40" / "manifest.json"
     path.write_text(json.dumps(seal(json.loads(path.read_text()) | change)))
     update, said = loaded(run)
@@ -171,3 +172,79 @@ def test_a_checkpoint_of_a_newer_format_is_refused_with_both_numbers(run: Run) -
 def test_a_copied_folder_works_elsewhere(run: Run, tmp_path: Path) -> None:
     run.path.rename(tmp_path / "moved")
     assert Run.open(tmp_path / "moved", {"train": "ab12"}).load().update == 10
+
+
+# --- changed bytes
+
+
+STORED = Path(__file__).parents[1] / "runs" / "format-2"
+
+CHANGES = st.builds(
+    Damage,
+    st.sampled_from(KINDS),
+    st.floats(0, 1, exclude_max=True),
+    st.integers(0, 7),
+    st.binary(min_size=1, max_size=8),
+)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A run with two checkpoints, the newer one the best."""
+    path = shutil.copytree(STORED, tmp_path_factory.mktemp("damage") / "run")
+    run = Run.open(path)
+    only = run.load("best")
+    run.save(only.update + 1, {name: tensor + 1 for name, tensor in only.model.items()}, {"o": torch.ones(3)}, {"a": 1})
+    run.save(only.update + 2, {name: tensor + 2 for name, tensor in only.model.items()}, {"o": torch.ones(3)}, {"a": 2})
+    run.mark_best(only.update + 2)
+    yield run
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "state.json", "manifest.json"])
+@given(change=CHANGES)
+def test_a_changed_checkpoint_file_is_named_and_the_one_before_it_used(stored: Run, name: str, change: Damage) -> None:
+    newest = stored.checkpoints()[-1]
+    file = stored.path / "checkpoints" / f"step-{newest}" / name
+    content = file.read_bytes()
+    events: list[Event] = []
+    try:
+        file.write_bytes(change(content))
+        found = stored.load("best", events.append, for_training=True)
+    except AnaphoraError as error:  # a manifest may have become one of a later format, which is no damage
+        assert str(file) in str(error) and "format" in str(error) and name == "manifest.json"
+        return
+    finally:
+        file.write_bytes(content)
+    if found.update == newest:
+        # white space, say, between the words of a manifest that is otherwise what it was
+        assert change(content) == content or name == "manifest.json"
+        assert found.state == {"a": 2} and not events
+    else:
+        assert found.update == newest - 1 and str(file) in str(events[0])
+
+
+def tables(content: bytes) -> dict[str, Any]:
+    return tomllib.loads(content.decode())
+
+
+@pytest.mark.parametrize("name", ["experiment.toml", "vocabulary/vocabulary.json", "vocabulary/joint", "best"])
+@given(change=CHANGES)
+def test_a_changed_file_of_the_run_is_named_or_read_as_it_was(stored: Run, name: str, change: Damage) -> None:
+    file = stored.path / name
+    content = file.read_bytes()
+    changed = change(content)
+    events: list[Event] = []
+    try:
+        file.write_bytes(changed)
+        model = load_trained(stored.path, report=events.append).model
+    except AnaphoraError as error:
+        assert Path(name).name in str(error) or "vocabulary" in str(error)
+        return
+    finally:
+        file.write_bytes(content)
+    assert model is not None
+    if name == "best":
+        return  # any checkpoint that it names is whole; where it names none, the newest is used
+    if name == "experiment.toml" and identity(tables(changed)) == identity(tables(content)):
+        return  # white space, or a bound, which people may change
+    assert changed == content or any(file.name in str(event) for event in events)

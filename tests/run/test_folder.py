@@ -1,9 +1,11 @@
 import errno
+import hashlib
 import json
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -12,7 +14,8 @@ from anaphora.errors import RunError
 from anaphora.events import Event
 from anaphora.files import write_durably
 from anaphora.run import Run
-from anaphora.run.layout import check_free
+from anaphora.run.folder import set_bounds
+from anaphora.run.layout import FolderLock, check_free
 
 Save = Callable[[Run, int], Path]
 
@@ -27,9 +30,7 @@ def test_an_experiment_comes_back_as_it_was_given(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "experiment.toml").read_text().startswith("format = 2\n")
 
 
-def test_an_empty_folder_keeps_its_identity_so_that_it_may_be_a_link_or_where_one_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_empty_folder_may_be_a_link_or_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "disk").mkdir()
     (tmp_path / "run").symlink_to(tmp_path / "disk", target_is_directory=True)
     monkeypatch.chdir(tmp_path / "run")
@@ -77,9 +78,7 @@ def test_a_run_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch: p
         ({"experiment.toml": b"format = 1"}, "no folder vocabulary"),
     ],
 )
-def test_a_folder_that_is_no_run_is_refused_in_a_sentence(
-    tmp_path: Path, content: dict[str, bytes] | None, sentence: str
-) -> None:
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path, content: dict[str, bytes] | None, sentence: str) -> None:
     path = tmp_path / "run"
     if content is not None:
         path.mkdir()
@@ -181,7 +180,7 @@ def test_a_read_only_folder_is_refused_in_a_sentence(run: Run, save: Save) -> No
         run.path.chmod(0o755)
 
 
-def test_a_checkpoint_that_cannot_be_written_leaves_those_before_it_and_nothing_of_its_own(
+def test_a_failed_checkpoint_leaves_others_and_nothing_of_it(
     run: Run, save: Save, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse_weights(path: Path, content: bytes) -> None:
@@ -216,3 +215,63 @@ def test_a_checkpoint_that_cannot_be_replaced_stays_as_it_was(run: Run, monkeypa
     assert not [entry for entry in (run.path / "checkpoints").iterdir() if entry.name.startswith(".")]
     run.save(40, {"w": torch.ones(1)}, {}, {"again": True})
     assert run.load("latest").state == {"again": True} and run.checkpoints() == [10, 30, 40]
+
+
+# --- going on with other bounds
+
+
+def test_bounds_may_change_without_a_word_and_are_written_beside_all_else(run: Run) -> None:
+    latest, events, before = run.load("latest"), list[Event](), run.experiment
+    set_bounds(run, {"task": "other", "training": {"epochs": 4, "minutes": 7.5, "betas": []}}, latest)
+    reopened = Run.open(run.path)
+    for opened in (run, reopened):
+        assert opened.experiment == before | {"training": before["training"] | {"epochs": 4, "minutes": 7.5}}
+    assert reopened.format == run.format
+    assert reopened.load("latest", events.append).update == 40 and not events
+    assert run.changed_fingerprints(latest) == Run.open(run.path, {"train": "ab12"}).changed_fingerprints(latest) == []
+
+
+def test_a_checkpoint_that_knows_its_experiment_by_the_bytes_of_the_file_keeps_it(run: Run, save: Save) -> None:
+    content, events = (run.path / "experiment.toml").read_bytes(), list[Event]()
+    run.fingerprints["experiment.toml"] = hashlib.sha256(content).hexdigest()
+    save(run, 50)
+    reopened = Run.open(run.path, {"train": "ab12"})
+    older = reopened.load("latest", events.append)
+    assert older.update == 50 and not events
+    assert reopened.changed_fingerprints(older) == []
+    set_bounds(reopened, {"training": {"epochs": 4}}, older)
+    assert (run.path / "experiment.toml").read_bytes() == content
+
+
+# --- one process at a time
+
+
+def test_the_holder_may_enter_again_and_a_second_is_refused_with_its_number(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path)
+    with lock.hold():
+        with lock.hold():
+            pass
+        with pytest.raises(RunError, match=f"in use by process {os.getpid()},"):
+            FolderLock(tmp_path).hold().__enter__()
+
+
+def test_a_lock_is_free_after_its_holder_left_by_an_error(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path)
+    with pytest.raises(ZeroDivisionError), lock.hold():
+        raise ZeroDivisionError
+    with FolderLock(tmp_path).hold(), pytest.raises(RunError), lock.hold():
+        pass
+
+
+def test_a_file_system_without_locks_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fcntl.flock", Mock(side_effect=OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))))
+    with pytest.raises(RunError, match="cannot be locked against other processes"):
+        FolderLock(tmp_path).hold().__enter__()
+
+
+def test_a_full_disk_does_not_keep_the_holder_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.pwrite", Mock(side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+    with FolderLock(tmp_path).hold(), pytest.raises(RunError, match="in use by process unknown"):
+        FolderLock(tmp_path).hold().__enter__()
+    with FolderLock(tmp_path).hold():
+        pass

@@ -20,19 +20,6 @@ from anaphora.run.layout import check_free
 Save = Callable[[Run, int], Path]
 
 
-def refusing(monkeypatch: pytest.MonkeyPatch, place: str, name: str) -> None:
-    """Let one function refuse whatever has ``name`` in its path."""
-    module, _, function = place.rpartition(".")
-    original = getattr(sys.modules[module], function)
-
-    def call(path: Path, *rest: object, **options: object) -> object:
-        if name in str(path):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        return original(path, *rest, **options)
-
-    monkeypatch.setattr(sys.modules[module], function, call)
-
-
 def saved(run: Run, update: int) -> list[str]:
     """The warnings of a save that succeeds."""
     events: list[Event] = []
@@ -51,14 +38,20 @@ def saved(run: Run, update: int) -> list[str]:
     ],
     ids=["pruning", "latest", "log", "leftovers"],
 )
-def test_what_fails_around_a_whole_checkpoint_is_a_warning(
-    run: Run, monkeypatch: pytest.MonkeyPatch, place: str, name: str
-) -> None:
+def test_failures_around_a_save_are_warnings(run: Run, monkeypatch: pytest.MonkeyPatch, place: str, name: str) -> None:
     run.metrics.append({"update": 50})
     if name.startswith("."):  # of a killed process; no name that this save makes begins so, since they are hexadecimal
         (run.path / "checkpoints" / name).mkdir()
+    module, _, function = place.rpartition(".")
+    original = getattr(sys.modules[module], function)
+
+    def refuse(path: Path, *rest: object, **options: object) -> object:
+        if name in str(path):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return original(path, *rest, **options)
+
     with monkeypatch.context() as patch:
-        refusing(patch, place, name)
+        patch.setattr(sys.modules[module], function, refuse)
         [warning] = saved(run, 50)
     assert str(run.path) in warning and "Permission denied" in warning and "Checkpoints are whole" in warning
     assert saved(run, 60) == []
@@ -83,9 +76,7 @@ def test_a_log_or_a_card_that_cannot_be_written_is_one_warning(run: Run) -> None
 
 
 @pytest.mark.parametrize("name", ["experiment.toml", "vocabulary", "vocabulary/vocabulary.json", ""])
-def test_a_run_that_lost_what_it_needs_is_not_saved_into_and_nothing_is_revived(
-    run: Run, save: Save, name: str
-) -> None:
+def test_a_run_that_lost_what_it_needs_is_not_saved_and_nothing_revived(run: Run, save: Save, name: str) -> None:
     path = run.path / name
     if path.is_dir():
         shutil.rmtree(path)

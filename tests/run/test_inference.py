@@ -1,11 +1,12 @@
 """``inference.json``: what predictions need of a run, resolved."""
 
-import builtins
 import json
 import shutil
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -103,9 +104,7 @@ def test_a_changed_one_is_named(run: Run) -> None:
 
 
 @given(damage=st.builds(Damage, st.sampled_from(KINDS), st.floats(0, 1, exclude_max=True), st.integers(0, 7)))
-def test_whatever_happens_to_it_is_named_or_nothing_else_is_read(
-    damage: Damage, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_any_damage_is_named_or_nothing_else_is_read(damage: Damage, tmp_path_factory: pytest.TempPathFactory) -> None:
     made, path = Inference.parse(MADE, Path("here")), tmp_path_factory.mktemp("damaged")
     (path / "inference.json").write_bytes(damage(MADE))
     try:
@@ -114,25 +113,13 @@ def test_whatever_happens_to_it_is_named_or_nothing_else_is_read(
         assert str(path / "inference.json") in str(error) and "\n" not in str(error)
 
 
-def test_where_it_has_to_be_made_and_torch_is_not_there_the_extra_is_named(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = builtins.__import__
-
-    def without_torch(name: str, *args: Any, **options: Any) -> Any:
-        if name == "torch":
-            raise ModuleNotFoundError("No module named 'torch'", name="torch")
-        return real(name, *args, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without_torch)
+def test_where_it_has_to_be_made_without_torch_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'anaphora\[train\]'"):
         inference_of(run)
 
 
 def test_a_folder_that_cannot_be_written_to_is_used_all_the_same(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr("anaphora.files.replace_durably", refuse)
+    monkeypatch.setattr("anaphora.files.replace_durably", Mock(side_effect=OSError(30, "Read-only file system")))
     assert inference_of(run).network
     assert not (run.path / "inference.json").exists()

@@ -11,10 +11,9 @@ import pytest
 import torch
 
 from anaphora.cli.app import main
-from anaphora.errors import RunError
 from anaphora.memory import Memory, Segment
 from anaphora.run import weights
-from tests.sealing import entry, reseal, safetensors_bytes
+from tests.sealing import reseal
 
 RUNS = Path(__file__).parents[1] / "runs"
 ALL = {
@@ -81,13 +80,6 @@ def test_weights_of_another_network_or_of_no_use_are_refused(
     refused(capsys, ["translate" if kind == "translator" else "score", run, run.parent / "text"], SAYING[how])
 
 
-def test_eight_megabytes_never_become_more_memory() -> None:
-    numbers = bytes(8_000_000)
-    header = {f"t{number}": entry([2_000_000], 0, len(numbers)) for number in range(4_000)}
-    with pytest.raises(RunError, match="does not fit its numbers"):
-        weights.parse(bytearray(safetensors_bytes(header, numbers)), Path("here"))
-
-
 @pytest.fixture
 def remembering(copied: Callable[[str], Path]) -> Path:
     """A translator with a memory."""
@@ -97,30 +89,11 @@ def remembering(copied: Callable[[str], Path]) -> Path:
     return run
 
 
-def execute(run: Path, *statements: str) -> None:
-    """Change the memory of a run."""
-    with closing(sqlite3.connect(run / "memory.sqlite", isolation_level=None)) as database:
-        for statement in statements:
-            database.execute(statement)
-
-
-def refused_by_every_verb(capsys: pytest.CaptureFixture[str], run: Path, saying: str) -> None:
-    """Demand that whatever reads a memory ends with one line that says something."""
-    text = run.parent / "text"
-    listing: list[str | Path] = ["memory", run, "list"]
-    for command in (listing, [*listing, "--text", "a man walks ."], ["translate", run, text, "--memory"]):
-        refused(capsys, command, saying)
-
-
-def test_a_trigger_that_is_named_like_those_of_sqlite_is_found(
-    remembering: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    execute(
-        remembering,
-        "CREATE TRIGGER more AFTER INSERT ON segments BEGIN DELETE FROM segments; END",
-        "PRAGMA writable_schema = ON",
-        "UPDATE sqlite_schema SET name = 'sqlite_more' WHERE name = 'more'",
-    )
+def test_a_trigger_named_like_those_of_sqlite_is_found(remembering: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(sqlite3.connect(remembering / "memory.sqlite", isolation_level=None)) as database:
+        database.execute("CREATE TRIGGER more AFTER INSERT ON segments BEGIN DELETE FROM segments; END")
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute("UPDATE sqlite_schema SET name = 'sqlite_more' WHERE name = 'more'")
     refused(capsys, ["memory", remembering, "list"], "memory.sqlite")
 
 
@@ -133,14 +106,14 @@ def test_what_is_no_file_beside_a_memory_is_refused_by_every_verb(
     file = remembering / f"memory.sqlite{ending}"
     file.unlink(missing_ok=True)
     put(file)
-    refused_by_every_verb(capsys, remembering, f"{file} should be a regular file")
-    refused(capsys, ["memory", remembering, "add", remembering.parent / "text"], f"{file} should be a regular file")
-    refused(capsys, ["info", remembering], f"{file} should be a regular file", 0)
+    text, saying = remembering.parent / "text", f"{file} should be a regular file"
+    for verb in (["list"], ["list", "--text", "a man walks ."], ["add", text]):
+        refused(capsys, ["memory", remembering, *verb], saying)
+    refused(capsys, ["translate", remembering, text, "--memory"], saying)
+    refused(capsys, ["info", remembering], saying, 0)
 
 
-def test_a_journal_that_names_another_file_does_not_remove_it(
-    remembering: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_no_journal_removes_another_file(remembering: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     precious = tmp_path / "thesis.txt"
     precious.write_text("years of work")
     name, magic = os.fsencode(precious), bytes.fromhex("d9d505f920a163d7")

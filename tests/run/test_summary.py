@@ -54,9 +54,7 @@ def test_damaged_files_are_among_the_faults_and_without_the_best_checkpoint_the_
     assert found.validation == {"loss": 2.5}
 
 
-def test_the_card_holds_evaluations_as_they_came_out_last_and_the_licence_of_a_known_corpus(
-    tmp_path: Path, save: Save
-) -> None:
+def test_the_card_has_the_last_evaluations_and_the_licence_of_a_known_corpus(tmp_path: Path, save: Save) -> None:
     data = {"corpus": "multi30k", "target": "cs"}
     made = Run.create(tmp_path / "run", {"task": "translate", "data": data}, {}, {"train": "ab12"})
     save(made, 10)
@@ -80,9 +78,7 @@ def test_the_card_holds_evaluations_as_they_came_out_last_and_the_licence_of_a_k
 @pytest.mark.parametrize(
     ("name", "usable"), [("optimizer.safetensors", True), ("model.safetensors", False), ("manifest.json", False)]
 )
-def test_a_run_is_usable_while_predictions_can_be_made_with_a_checkpoint(
-    tmp_path: Path, name: str, usable: bool
-) -> None:
+def test_a_run_is_usable_while_a_checkpoint_makes_predictions(tmp_path: Path, name: str, usable: bool) -> None:
     path = shutil.copytree(STORED, tmp_path / "run")
     assert about(path).usable
     for step in (path / "checkpoints").iterdir():

@@ -38,9 +38,7 @@ def test_a_loss_that_falls_to_the_end_is_still_improving(count: int, scale: floa
 
 
 @given(COUNTS, SCALES, st.floats(0.1, 0.79) | st.floats(0.81, 10))
-def test_a_loss_that_stays_where_it_is_is_flat_and_the_gap_says_what_may_help(
-    count: int, scale: float, gap: float
-) -> None:
+def test_a_loss_that_stays_is_flat_and_the_gap_says_what_may_help(count: int, scale: float, gap: float) -> None:
     found = verdict(log([scale] * count, [gap * scale] * count), "loss")
     assert found is not None and found.trend == "flat"
     assert ("more data" in found.text) == (gap < 0.8)

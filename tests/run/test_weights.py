@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
@@ -52,9 +52,7 @@ def test_filling_copies() -> None:
         ({"count": torch.zeros(1).long()}, r"count should be a number int64, but is 1 int64"),
     ],
 )
-def test_tensors_of_another_network_are_refused_by_name_and_change_nothing(
-    change: dict[str, torch.Tensor | None], sentence: str
-) -> None:
+def test_tensors_of_another_network_are_refused_by_name(change: dict[str, torch.Tensor | None], sentence: str) -> None:
     model = Tied()
     before = {name: tensor.clone() for name, tensor in tensors_of(model).items()}
     given_tensors = {name: torch.ones_like(tensor) for name, tensor in before.items()} | change
@@ -70,7 +68,6 @@ def test_the_first_tensor_that_is_not_finite_or_overflows_is_named(value: float)
     assert first_overflowing({"good": torch.ones(2)}) == ""
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_bytes_that_are_no_safetensors_are_refused_in_a_sentence(content: bytes) -> None:
     with pytest.raises(RunError, match="here is not a safetensors file"):

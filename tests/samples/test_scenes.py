@@ -10,29 +10,15 @@ from hypothesis import strategies as st
 
 from anaphora.data.captioned import caption_splits
 from anaphora.data.finding import Names
+from anaphora.samples import scenes
 from anaphora.samples.draws import Draws
-from anaphora.samples.scenes import (
-    CELL,
-    CELLS,
-    COLOURS,
-    SHAPES,
-    TEST_PAIRS,
-    VALID_PAIRS,
-    WIDTH,
-    Scene,
-    Thing,
-    corpus,
-    draw_scene,
-    features,
-    picture,
-    write,
-)
+from anaphora.samples.scenes import CELL, CELLS, COLOURS, SHAPES, WIDTH, Scene, Thing, features, picture
 
 RELATIONS = {"to the left of": (0, -1), "to the right of": (0, 1), "above": (-1, 0), "below": (1, 0)}
 
 
 def test_a_seed_gives_the_same_files_everywhere(tmp_path: Path) -> None:
-    folder = write(tmp_path / "a", seed=7, train=20, valid=5, test=5)
+    folder = scenes.write(tmp_path / "a", seed=7, train=20, valid=5, test=5)
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["test.npz", "test.tsv", "train.npz", "train.tsv", "val.npz", "val.tsv"]
     values = np.load(folder / "train.npz")["values"]
@@ -42,12 +28,13 @@ def test_a_seed_gives_the_same_files_everywhere(tmp_path: Path) -> None:
 
 
 def test_held_out_splits_show_only_combinations_that_training_never_shows() -> None:
-    splits = corpus(3, train=400, valid=60, test=60)
+    splits = scenes.corpus(3, train=400, valid=60, test=60)
     shown = [{thing.pair for thing in scene.things} for scene in splits.train]
-    assert not TEST_PAIRS & VALID_PAIRS
-    assert all(not pairs & (TEST_PAIRS | VALID_PAIRS) for pairs in shown)
-    for own, others, scenes in ((VALID_PAIRS, TEST_PAIRS, splits.valid), (TEST_PAIRS, VALID_PAIRS, splits.test)):
-        for scene in scenes:
+    valid, test = scenes.VALID_PAIRS, scenes.TEST_PAIRS
+    assert not test & valid
+    assert all(not pairs & (test | valid) for pairs in shown)
+    for own, others, drawn in ((valid, test, splits.valid), (test, valid, splits.test)):
+        for scene in drawn:
             pairs = {thing.pair for thing in scene.things}
             assert pairs & own and not pairs & others
     seen = set.union(*shown)
@@ -57,7 +44,7 @@ def test_held_out_splits_show_only_combinations_that_training_never_shows() -> N
 @settings(max_examples=200)
 @given(st.integers(0, 10_000))
 def test_captions_are_true_and_say_no_more_than_one_relation(seed: int) -> None:
-    scene = draw_scene(Draws(seed))
+    scene = scenes.draw_scene(Draws(seed))
     if len(scene.things) == 1:
         assert scene.captions == [str(scene.things[0])]
         return
@@ -97,7 +84,7 @@ def test_features_of_a_place_tell_its_form_in_any_colour_and_its_colour_in_any_f
 
 
 def test_a_written_corpus_is_data_of_a_describer(tmp_path: Path) -> None:
-    splits = caption_splits([write(tmp_path, train=30, valid=5, test=5)], Names("train", "val", "test"))
+    splits = caption_splits([scenes.write(tmp_path, train=30, valid=5, test=5)], Names("train", "val", "test"))
     assert splits.features.shape == (CELLS, CELLS, WIDTH)
     assert (len(splits.train.references()), len(splits.valid.references())) == (30, 5)
     assert len(splits.tests["test"].references()) == 5

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from anaphora.search.scoring import score
 from tests.searches import beam, greedy
 
-from .naive import SOURCES, Make, MakeBatch, same, written
+from .naive import SOURCES, automaton, batch, same, written
 
 PREFIXES = [[3], [2, 4, 4], [5, 1], [6, 2, 3, 2], [4], [2, 2], [3]]
 
@@ -29,7 +29,7 @@ ROWS = st.lists(
     draw=st.randoms(use_true_random=False),
 )
 def test_what_is_found_for_a_sentence_does_not_depend_on_its_neighbours_or_their_order(
-    automaton: Make, batch: MakeBatch, rows: list[Any], asked: dict[str, int], model: dict[str, Any], draw: Random
+    rows: list[Any], asked: dict[str, int], model: dict[str, Any], draw: Random
 ) -> None:
     stepper = automaton(size=11, **model)
     alone = [(row, beam(stepper, batch([row[0]]), max_length=row[1], **asked)[0]) for row in rows]
@@ -41,28 +41,26 @@ def test_what_is_found_for_a_sentence_does_not_depend_on_its_neighbours_or_their
 
 
 @pytest.mark.parametrize("size", [1, 5, 40])
-def test_the_score_and_attention_of_an_output_are_those_of_forced_decoding(
-    automaton: Make, batch: MakeBatch, size: int
-) -> None:
+def test_the_score_and_attention_of_an_output_are_those_of_forced_decoding(size: int) -> None:
     stepper = automaton(size=7)
     for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), beam=size, n=size, max_length=6), strict=True):
         outputs = written(found, stepper.eos)
         assert all(map(same, found, score(stepper, batch([source] * len(found), outputs))))
 
 
-def test_a_forced_end_does_not_end_a_sentence(automaton: Make, batch: MakeBatch) -> None:
+def test_a_forced_end_does_not_end_a_sentence() -> None:
     stepper = automaton(size=7)
     for [found] in beam(stepper, batch(SOURCES, prefixes=[[3, stepper.eos]] * len(SOURCES)), beam=1, max_length=9):
         assert found.ids[:2] == (3, stepper.eos)
         assert len(found.ids) + found.finished > 2
 
 
-def test_a_prefix_longer_than_the_greatest_length_is_read_whole(automaton: Make, batch: MakeBatch) -> None:
+def test_a_prefix_longer_than_the_greatest_length_is_read_whole() -> None:
     [[found]] = beam(automaton(size=7), batch([[4]], prefixes=[[2, 3, 4, 5]]), beam=3, max_length=2)
     assert found.ids == (2, 3, 4, 5) and not found.finished
 
 
-def test_ties_go_to_the_lower_row_then_to_the_lower_id(automaton: Make, batch: MakeBatch) -> None:
+def test_ties_go_to_the_lower_row_then_to_the_lower_id() -> None:
     """With equal probabilities everywhere, sixteen rows of four symbols are told apart by their order alone."""
     stepper = automaton(size=4, sharpness=0.0, eos=3)
     [found] = beam(stepper, batch([[4]]), beam=4, max_length=2)
@@ -72,7 +70,7 @@ def test_ties_go_to_the_lower_row_then_to_the_lower_id(automaton: Make, batch: M
     assert [h.ids for h in found] == [(2, 0, 0), (2, 0, 1), (2, 0, 2)]
 
 
-def test_an_impossible_prefix_still_gives_a_hypothesis(automaton: Make, batch: MakeBatch) -> None:
+def test_an_impossible_prefix_still_gives_a_hypothesis() -> None:
     stepper = automaton(size=6)
     stepper.log_probs_QV[:, 4] = -np.inf
     free, impossible = beam(stepper, batch(SOURCES[:2], prefixes=[[3], [4, 3]]), beam=3, max_length=9)
@@ -84,9 +82,7 @@ def test_an_impossible_prefix_still_gives_a_hypothesis(automaton: Make, batch: M
 @pytest.mark.parametrize("prefixes", [None, PREFIXES])
 @pytest.mark.parametrize("grain", [0.0, 1.0])
 @pytest.mark.parametrize("seed", range(2))
-def test_greedy_search_is_a_beam_of_one(
-    automaton: Make, batch: MakeBatch, seed: int, grain: float, prefixes: list[list[int]] | None
-) -> None:
+def test_greedy_search_is_a_beam_of_one(seed: int, grain: float, prefixes: list[list[int]] | None) -> None:
     stepper, sentences = automaton(size=7, seed=seed, grain=grain), batch(SOURCES, prefixes=prefixes)
     expected = [found for [found] in beam(stepper, sentences, beam=1, max_length=9)]
     assert all(map(same, greedy(stepper, sentences, max_length=9), expected))

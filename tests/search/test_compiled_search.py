@@ -1,42 +1,69 @@
 """Searches of many steps a call find what those of single steps find: tokens, scores and attention, bit for bit."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from anaphora.batch import Batch
+from anaphora.kernels import search_step
 from anaphora.kernels.backends import Backend
 from anaphora.kernels.compiled.beam import MOST
+from anaphora.kernels.compiled.gemm import has_gemm
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.protocols import Stepper
+from anaphora.protocols import Searchable, Stepper, VocabularyInfo
 from anaphora.search.compiled_search import STEPS
 from anaphora.search.ranking import LengthModel, Ranking
+from tests import networks
 from tests.searches import beam, greedy
 
 from ..batches import pair_batch
-from .native import (
-    BACKENDS,
-    EOS,
-    IN_C,
-    KINDS,
-    SYMBOLS,
-    TEXTS,
-    TRANSLATORS,
-    Stepwise,
-    assert_same,
-    is_compiled,
-    prefixes,
-    scored,
-    sources,
-    stepper_of,
-    tokens,
-)
+from .native import IN_C, Stepwise, assert_same, is_compiled
 
 pytestmark = IN_C
+BACKENDS: list[Backend] = ["gemm"]
+BACKENDS += ["gemm-bf16"] if has_gemm("bf16") else []
+BACKENDS += ["gemm-int8"] if has_gemm("int8") else []
+SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
+EOS = SYMBOLS.eos
+FED: dict[str, Any] = {"encoder": {"size": 9}, "decoder": {"size": 18}}
+TRANSLATORS: dict[str, dict[str, Any]] = {
+    name: options | {side: options.get(side, {}) | size for side, size in FED.items()}
+    for name, options in networks.TRANSLATORS.items()
+    if name in ("luong", "bahdanau", "conditional", "local-m", "local-p")
+}
+TRANSLATORS |= {"fed": FED, "alone": FED | {"attention": "none"}, "sampled": FED | {"output": "sampled"}}
+TEXTS: dict[str, dict[str, Any]] = {
+    "lstm": {"recurrence": {"size": 18, "layers": 2, "residual": True}},
+    "tied": {"recurrence": {"size": 18}, "embedding": {"size": 18, "scaled": True}, "output": {"tied": True}},
+    "elman": {"recurrence": {"size": 18, "cell": "elman", "initial_state": "learned"}},
+    "normalised": {"recurrence": {"size": 18, "layers": 2, "layer_norm": True}},
+}
+KINDS = ("translate", TRANSLATORS), ("language-model", TEXTS)
+
+tokens = st.integers(EOS, SYMBOLS.size - 1)
+sources = st.lists(st.lists(tokens, min_size=1, max_size=9), min_size=1, max_size=7)
+prefixes = st.lists(st.lists(tokens, max_size=4), min_size=7, max_size=7)
+
+
+@cache
+def made(task: str, name: str) -> Searchable:
+    """A network whose probabilities are so uneven that its outputs have many lengths; or all alike if "indifferent"."""
+    tables, factor = dict(KINDS)[task].get(name, FED), 0.0 if name == "indifferent" else 1.7
+    found = networks.made(nn.Module, task, {"embedding": {"size": 8}, **tables}, SYMBOLS, factor=factor)
+    assert isinstance(found, Searchable)
+    return found
+
+
+def stepper_of(task: str, name: str) -> Stepper:
+    return made(task, name).stepper()
+
 
 rankings = st.sampled_from([Ranking(), Ranking(length_penalty=1.0), Ranking(length_penalty=0.6), Ranking(0, True)])
 rankings |= st.builds(Ranking, st.just(0.6), length_model=st.builds(LengthModel, st.floats(0.2, 3), st.floats(0.1, 3)))
@@ -85,7 +112,7 @@ def test_a_translation_is_that_of_single_steps(
 ) -> None:
     count = len(sources)
     batch = pair_batch(sources, **{kind: rows[:count] for kind, rows in given_rows.items()})
-    with running(runtime), scored(rows_at_once):
+    with running(runtime), patch.object(search_step, "_at_once", lambda weight: rows_at_once):
         assert_found_alike(stepper_of("translate", name), batch, **asked | {"max_length": asked["max_length"][:count]})
 
 
@@ -171,18 +198,8 @@ def test_a_model_that_scores_nothing_possible_ends_as_in_single_steps(size: int,
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_a_search_is_stopped_between_two_calls(size: int) -> None:
-    class StopError(Exception):
-        pass
-
-    left = 3
-
-    def check() -> None:
-        nonlocal left
-        left -= 1
-        if not left:
-            raise StopError
-
+    check = Mock(side_effect=[None, None, InterruptedError])
     stepper = stepper_of("translate", "fed")
-    with running(Runtime(backend="gemm")), pytest.raises(StopError):
+    with running(Runtime(backend="gemm")), pytest.raises(InterruptedError):
         beam(stepper, pair_batch([[5]]), beam=size, max_length=STEPS + 1, banned_tokens=(EOS,), check=check)
-    assert left == 0
+    assert check.call_count == 3

@@ -17,11 +17,10 @@ from tests.networks import made
 from tests.searches import beam
 
 from ..batches import pair_batch
-from .naive import Make, written
+from .naive import automaton, written
 
 SOURCE, TARGET = VocabularyInfo(9, 0, 1, 2, 3), VocabularyInfo(11, 0, 1, 2, 3)
 SOURCES = [[4, 5, 6, 3], [8, 4, 7, 3], [5, 5, 5, 3]]
-BOTH_MEANS = pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
 
 
 SIDES = {"source": SOURCE, "target": TARGET, "text": TARGET}
@@ -55,7 +54,7 @@ def first_step(stepper: Any, sources: list[list[int]]) -> tuple[Array, Array]:
     return step.log_probs_NV, step.weights_NS
 
 
-@BOTH_MEANS
+@pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
 def test_what_members_expect_and_where_they_look_is_averaged(mean: Mean) -> None:
     members = [translator(seed) for seed in (1, 2, 3)]
     together = Ensemble(members, mean)
@@ -101,7 +100,7 @@ def test_what_is_found_does_not_depend_on_the_batch_and_scores_as_it_was_found(
             assert np.allclose(one.weights, sum(each) / 2, atol=1e-6)  # type: ignore[arg-type, operator]
 
 
-def test_what_cannot_be_combined_is_refused(automaton: Make) -> None:
+def test_what_cannot_be_combined_is_refused() -> None:
     with pytest.raises(ConfigError, match="one has 11 and another 5"):
         Ensemble([translator(1), automaton()])
     with pytest.raises(ConfigError, match="but they have 5 and 11"):

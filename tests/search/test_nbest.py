@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.protocols import Array, Step, Stepper
+from anaphora.protocols import Array, Step
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import LengthModel, Ranking
+from anaphora.search.wrapper import Wrapper
 from tests.searches import beam
 
-from .naive import SOURCES, Finished, Make, MakeBatch, n_best
+from .naive import SOURCES, Finished, automaton, batch, n_best
 
 
 def rank(ranking: Ranking, inputs: int) -> Callable[[float, int], float]:
@@ -43,7 +44,7 @@ RANKINGS = st.builds(Ranking, st.floats(0, 3), length_model=LENGTHS) | st.just(R
     model=st.fixed_dictionaries({"seed": st.integers(0, 50), "sharpness": st.floats(0.5, 5)}),
 )
 def test_the_n_best_are_those_of_a_beam_that_never_stops_early(
-    automaton: Make, batch: MakeBatch, asked: dict[str, int], ranking: Ranking, model: dict[str, Any]
+    asked: dict[str, int], ranking: Ranking, model: dict[str, Any]
 ) -> None:
     stepper = automaton(size=6, **model)
     together = beam(stepper, batch(SOURCES), ranking=ranking, **asked)
@@ -55,41 +56,32 @@ def test_the_n_best_are_those_of_a_beam_that_never_stops_early(
         assert len(found) == max(1, len(best)) or not found[0].finished
 
 
-class Counted:
+class Counted(Wrapper):
     """A Stepper that counts the rows it reads."""
 
-    def __init__(self, model: Stepper) -> None:
-        self.model, self.rows = model, 0
-        self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
-        self.start, self.select, self.keep = model.start, model.select, model.keep
+    rows = 0
 
     def advance(self, memory: Array, state: Array, ids_N: Array) -> Step:
         self.rows += len(ids_N)
-        return self.model.advance(memory, state, ids_N)
+        return super().advance(memory, state, ids_N)
 
 
-def test_hopeless_hypotheses_are_not_computed(automaton: Make, batch: MakeBatch) -> None:
+def test_hopeless_hypotheses_are_not_computed() -> None:
     """A single sentence, step by step: of the live rows only those that can still lead to a result are read."""
-    stepper, rows, whole = automaton(size=30, sharpness=4.0), 0, 0
+    some, every = (Counted(automaton(size=30, sharpness=4.0)) for _ in range(2))
     for source in SOURCES:
-        counted = Counted(stepper)
-        [[best]] = beam(counted, batch([source]), beam=8, max_length=20)  # type: ignore[arg-type]
-        [every] = beam(stepper, batch([source]), beam=8, n=1000, max_length=20)
-        assert best == every[0]
-        rows += counted.rows
-        counted.rows = 0
-        beam(counted, batch([source]), beam=8, n=1000, max_length=20)  # type: ignore[arg-type]
-        whole += counted.rows
-    assert rows < 0.5 * whole
+        [[best]] = beam(some, batch([source]), beam=8, max_length=20)
+        [[first, *_]] = beam(every, batch([source]), beam=8, n=1000, max_length=20)
+        assert best == first
+    assert some.rows < 0.5 * every.rows
 
 
-def test_coverage_is_counted_by_hand_alone_as_in_a_batch(automaton: Make, batch: MakeBatch) -> None:
+def test_coverage_is_counted_by_hand_alone_as_in_a_batch() -> None:
     stepper, ranking = automaton(size=7), Ranking(length_penalty=0.6, coverage_penalty=0.3)
-    stepper.scale = 0.01  # type: ignore[attr-defined]
+    stepper.scale = 0.01
     differ = 0
-    for source, found in zip(
-        SOURCES, beam(stepper, batch(SOURCES), beam=5, n=5, max_length=8, ranking=ranking), strict=True
-    ):
+    together = beam(stepper, batch(SOURCES), beam=5, n=5, max_length=8, ranking=ranking)
+    for source, found in zip(SOURCES, together, strict=True):
         for one in found:
             assert one.weights is not None
             covered = float(np.log(one.weights.sum(0, np.float64).clip(1e-6, 1)).sum())

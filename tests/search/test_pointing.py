@@ -16,7 +16,7 @@ from anaphora.search.pointing import Adjacency, Placeholders, Pointing
 from anaphora.search.wrapper import Wrapper
 from tests.searches import beam
 
-from .naive import Make, MakeBatch
+from .naive import automaton, batch
 
 SIZE, EOS, UNK = 7, 1, 2
 MOST = 12
@@ -61,14 +61,7 @@ def search(
     sharpness=st.sampled_from([0.5, 4.0, 40.0]),
 )
 def test_every_output_has_every_placeholder_once_alone_as_in_a_batch(
-    automaton: Make,
-    batch: MakeBatch,
-    seed: int,
-    counts: list[int],
-    stand_ins: list[int],
-    size: int,
-    attends: bool,
-    sharpness: float,
+    seed: int, counts: list[int], stand_ins: list[int], size: int, attends: bool, sharpness: float
 ) -> None:
     model = automaton(size=SIZE, seed=seed, sharpness=sharpness, attends=attends)
     sources = [[3 + (seed + b + k) % 4 for k in range(3 + b % 2)] for b in range(len(counts))]
@@ -86,9 +79,7 @@ def test_every_output_has_every_placeholder_once_alone_as_in_a_batch(
 
 @settings(max_examples=10)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 5))
-def test_a_placeholder_is_not_written_beside_letters_while_there_is_time(
-    automaton: Make, batch: MakeBatch, seed: int, size: int
-) -> None:
+def test_a_placeholder_is_not_written_beside_letters_while_there_is_time(seed: int, size: int) -> None:
     sources = [[3, 4, 5]]
     given = placeholders(sources, [2], [5, 6])._replace(lengths_B=np.array([40]))
     letters = (3, 4)
@@ -98,7 +89,7 @@ def test_a_placeholder_is_not_written_beside_letters_while_there_is_time(
         assert not any((a in letters and b >= SIZE) or (a >= SIZE and b in letters) for a, b in pairwise(early))
 
 
-def test_a_placeholder_is_written_where_its_stand_in_would_be(automaton: Make, batch: MakeBatch) -> None:
+def test_a_placeholder_is_written_where_its_stand_in_would_be() -> None:
     """A model without attention that is certain what to write: the output is the same with the placeholder."""
     for seed in range(10):
         model = automaton(size=SIZE, seed=seed, sharpness=60.0, attends=False)
@@ -111,9 +102,9 @@ def test_a_placeholder_is_written_where_its_stand_in_would_be(automaton: Make, b
         assert found.score == pytest.approx(best.score, abs=1e-4)
 
 
-def test_what_attention_is_on_is_written(automaton: Make, batch: MakeBatch) -> None:
+def test_what_attention_is_on_is_written() -> None:
     model = automaton(size=SIZE, seed=1)
-    model.log_probs_QV[:, 6] = -50.0  # type: ignore[attr-defined]
+    model.log_probs_QV[:, 6] = -50.0
 
     class Looking(Wrapper):
         """The model, looking at the second word of the source as it writes the third token, and else at its end."""

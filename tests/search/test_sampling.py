@@ -9,7 +9,7 @@ from anaphora.protocols import Array
 from anaphora.search.scoring import score
 from tests.searches import sample
 
-from .naive import SOURCES, Make, MakeBatch, written
+from .naive import SOURCES, automaton, batch, written
 
 
 def chi_square_limit(freedom: int) -> float:
@@ -17,7 +17,7 @@ def chi_square_limit(freedom: int) -> float:
     return freedom * (1 - 2 / (9 * freedom) + 4.265 * math.sqrt(2 / (9 * freedom))) ** 3
 
 
-def test_a_sample_does_not_depend_on_its_neighbours(automaton: Make, batch: MakeBatch) -> None:
+def test_a_sample_does_not_depend_on_its_neighbours() -> None:
     stepper = automaton(size=9)
     together = sample(stepper, batch(SOURCES), max_length=12, seed=3)
     order = [5, 2, 6, 0, 3, 1, 4]
@@ -28,7 +28,7 @@ def test_a_sample_does_not_depend_on_its_neighbours(automaton: Make, batch: Make
         assert sample(stepper, batch([source], example_ids=[b]), max_length=12, seed=3) == [together[b]]
 
 
-def test_seeds_and_sentence_numbers_give_different_samples(automaton: Make, batch: MakeBatch) -> None:
+def test_seeds_and_sentence_numbers_give_different_samples() -> None:
     stepper = automaton(size=9, sharpness=0.5)
     by_number = sample(stepper, batch([[4]] * 50), max_length=20)
     by_seed = [sample(stepper, batch([[4]]), max_length=20, seed=seed)[0] for seed in range(50)]
@@ -37,7 +37,7 @@ def test_seeds_and_sentence_numbers_give_different_samples(automaton: Make, batc
     assert sum(a == b for a, b in zip(by_number, by_seed, strict=True)) < 10
 
 
-def test_the_score_of_a_sample_is_the_models_own(automaton: Make, batch: MakeBatch) -> None:
+def test_the_score_of_a_sample_is_the_models_own() -> None:
     stepper = automaton(size=6)
     found = sample(stepper, batch(SOURCES), max_length=6, temperature=3.0)
     outputs = written(found, stepper.eos)
@@ -45,9 +45,7 @@ def test_the_score_of_a_sample_is_the_models_own(automaton: Make, batch: MakeBat
 
 
 @pytest.mark.parametrize("options", [{}, {"top_k": 2}, {"top_p": 0.5}])
-def test_where_nothing_is_possible_a_sample_is_as_unlikely_as_can_be(
-    automaton: Make, batch: MakeBatch, options: dict[str, float]
-) -> None:
+def test_where_nothing_is_possible_a_sample_is_as_unlikely_as_can_be(options: dict[str, float]) -> None:
     stepper = automaton(size=6)
     stepper.log_probs_QV[:] = -np.inf
     assert all(one.score == -math.inf for one in sample(stepper, batch(SOURCES), max_length=4, **options))
@@ -66,9 +64,7 @@ def test_where_nothing_is_possible_a_sample_is_as_unlikely_as_can_be(
         (1.0, 0, 1e-9),
     ],
 )
-def test_the_likeliest_are_drawn_as_often_as_their_shares_say(
-    automaton: Make, batch: MakeBatch, temperature: float, top_k: int, top_p: float
-) -> None:
+def test_the_likeliest_are_drawn_as_often_as_their_shares_say(temperature: float, top_k: int, top_p: float) -> None:
     stepper, draws, asked = automaton(size=8, sharpness=1.0), 4_000, {"top_k": top_k, "top_p": top_p}
     drawn = Counter(
         one.ids for one in sample(stepper, batch([[4]] * draws), max_length=2, temperature=temperature, **asked)

@@ -11,7 +11,7 @@ from anaphora.protocols import Stepper
 from anaphora.search.selection import Diversity
 from tests.searches import beam
 
-from .naive import FEW_SOURCES, Make, MakeBatch
+from .naive import FEW_SOURCES, automaton, batch
 
 
 def groups_of(
@@ -45,9 +45,7 @@ def groups_of(
     seed=st.integers(0, 30),
     lengths=st.lists(st.integers(1, 7), min_size=4, max_size=4),
 )
-def test_every_group_gives_its_best(
-    automaton: Make, batch: MakeBatch, groups: int, each: int, strength: float, seed: int, lengths: list[int]
-) -> None:
+def test_every_group_gives_its_best(groups: int, each: int, strength: float, seed: int, lengths: list[int]) -> None:
     stepper, diversity = automaton(size=5, seed=seed), Diversity(groups, strength)
     size = groups * each
     found = beam(stepper, batch(FEW_SOURCES), beam=size, n=size, max_length=lengths, diversity=diversity)

@@ -16,7 +16,7 @@ from anaphora.search.scoring import score
 from anaphora.search.steering import Edits, Entries, Steering
 from tests.searches import beam, greedy, sample
 
-from .naive import FEW_SOURCES, SOURCES, Make, MakeBatch, n_best, written
+from .naive import FEW_SOURCES, SOURCES, automaton, batch, n_best, written
 
 EOS = 1
 
@@ -64,7 +64,7 @@ MASKS = {"length": st.builds(of_length, st.integers(0, 6)), "ngrams": st.builds(
 @settings(max_examples=12)
 @given(size=st.integers(1, 5), n=st.integers(1, 6), seed=st.integers(0, 20), data=st.data())
 def test_a_masked_beam_is_a_beam_that_never_had_what_is_masked(
-    automaton: Make, batch: MakeBatch, kind: str, size: int, n: int, seed: int, data: st.DataObject
+    kind: str, size: int, n: int, seed: int, data: st.DataObject
 ) -> None:
     stepper, (steering, allowed) = automaton(size=10, seed=seed, sharpness=3.0), data.draw(MASKS[kind])
     together = beam(stepper, batch(FEW_SOURCES), beam=size, n=n, max_length=8, steering=[steering])
@@ -84,7 +84,7 @@ def test_a_masked_beam_is_a_beam_that_never_had_what_is_masked(
     seed=st.integers(0, 20),
 )
 def test_a_full_width_search_with_a_prefix_is_exhaustive_search_among_what_begins_with_it(
-    automaton: Make, batch: MakeBatch, prefixes: list[list[int]], after: list[bool], closed: list[bool], seed: int
+    prefixes: list[list[int]], after: list[bool], closed: list[bool], seed: int
 ) -> None:
     stepper, asked = automaton(size=4, seed=seed), {"beam": 4**4, "n": 4**4, "max_length": 5}
     lengths = [len(prefix) * ends for prefix, ends in zip(prefixes, closed, strict=True)]
@@ -102,9 +102,7 @@ def test_a_full_width_search_with_a_prefix_is_exhaustive_search_among_what_begin
 
 
 @pytest.mark.parametrize("search", [beam, greedy, sample])
-def test_every_search_is_steered_and_a_state_stays_with_its_sentence(
-    automaton: Make, batch: MakeBatch, search: Callable[..., list[Any]]
-) -> None:
+def test_every_search_is_steered_and_a_state_stays_with_its_sentence(search: Callable[..., list[Any]]) -> None:
     stepper, allowed = automaton(size=8), [[1, 2 + b % 5, 3 + b % 5] for b in range(len(SOURCES))]
     together = search(stepper, batch(SOURCES), max_length=9, steering=[Own(allowed), NoRepeatedNgrams(2)])
     for b, (source, found) in enumerate(zip(SOURCES, together, strict=True)):
@@ -115,9 +113,7 @@ def test_every_search_is_steered_and_a_state_stays_with_its_sentence(
 
 
 @pytest.mark.parametrize("search", [beam, greedy, sample])
-def test_a_prefix_goes_before_what_is_forbidden(
-    automaton: Make, batch: MakeBatch, search: Callable[..., list[Any]]
-) -> None:
+def test_a_prefix_goes_before_what_is_forbidden(search: Callable[..., list[Any]]) -> None:
     begun = batch([[4]], prefixes=[[3, 3]])
     [found] = search(automaton(size=7), begun, max_length=9, steering=[NoRepeatedNgrams(1)])
     [best] = found if search is beam else [found]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from anaphora.search.suffixes import Suffixes
 from tests.searches import beam
 
-from .naive import FEW_SOURCES, Make, MakeBatch, n_best, same
+from .naive import FEW_SOURCES, automaton, batch, n_best, same
 
 SUFFIXES = st.lists(st.lists(st.integers(2, 3), max_size=3).map(tuple), min_size=4, max_size=4)
 
@@ -18,9 +18,7 @@ def endings(suffixes: list[tuple[int, ...]], longest: int, eos: int) -> list[Suf
 
 @settings(max_examples=8)
 @given(suffixes=SUFFIXES, seed=st.integers(0, 20))
-def test_a_full_width_search_is_exhaustive_search_among_what_ends_with_the_suffix(
-    automaton: Make, batch: MakeBatch, suffixes: list[tuple[int, ...]], seed: int
-) -> None:
+def test_a_full_width_search_finds_all_that_ends_with_the_suffix(suffixes: list[tuple[int, ...]], seed: int) -> None:
     stepper, longest = automaton(size=4, seed=seed), 5
     most = 3**4 * 4
     steering = endings(suffixes, longest, stepper.eos)
@@ -43,13 +41,7 @@ def test_a_full_width_search_is_exhaustive_search_among_what_ends_with_the_suffi
     seed=st.integers(0, 20),
 )
 def test_every_hypothesis_ends_with_its_suffix_in_any_batch(
-    automaton: Make,
-    batch: MakeBatch,
-    suffixes: list[tuple[int, ...]],
-    prefix: list[int],
-    size: int,
-    room: int,
-    seed: int,
+    suffixes: list[tuple[int, ...]], prefix: list[int], size: int, room: int, seed: int
 ) -> None:
     stepper = automaton(size=6, seed=seed)
     longest = len(prefix) + max(map(len, suffixes)) + 1 + room

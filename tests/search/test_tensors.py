@@ -17,7 +17,7 @@ from anaphora.search.suffixes import Suffixes
 from anaphora.search.wrapper import Wrapper
 from tests.searches import beam, greedy
 
-from .naive import SOURCES, Make, MakeBatch, written
+from .naive import SOURCES, automaton, batch, written
 
 EOS = 1
 SUFFIXES = Suffixes([(5, 4)] * len(SOURCES), np.full(len(SOURCES), 8), EOS)
@@ -44,16 +44,16 @@ class OfTensors(Wrapper):
 @pytest.mark.parametrize("grain", [0.0, 2.0])
 @pytest.mark.parametrize("prefixes", [None, [[3]] * 3 + [[]] * 4])
 @pytest.mark.parametrize("name", SEARCHES)
-def test_a_search_finds_the_same(automaton: Make, batch: MakeBatch, name: str, prefixes: Any, grain: float) -> None:
+def test_a_search_finds_the_same(name: str, prefixes: Any, grain: float) -> None:
     stepper, asked = automaton(size=100 if name == "a wide beam" else 9, grain=grain), {"beam": 4, "max_length": 8}
-    steppers = OfTensors(stepper), stepper
+    steppers: list[Any] = [OfTensors(stepper), stepper]
     if name == "ensemble":
         steppers = [Ensemble([one, one]) for one in steppers]
     found, expected = (beam(one, batch(SOURCES, prefixes=prefixes), **asked | SEARCHES[name]) for one in steppers)
     assert found == expected
 
 
-def test_a_score_is_the_same(automaton: Make, batch: MakeBatch) -> None:
+def test_a_score_is_the_same() -> None:
     stepper: Stepper = automaton(size=9)
     found: list[Hypothesis] = greedy(stepper, batch(SOURCES), max_length=8)
     given = batch(SOURCES, written(found, stepper.eos))

@@ -15,7 +15,7 @@ from anaphora.search.steering import Form, Steering
 from anaphora.search.terms import ForbiddenForms, OneOf
 from tests.searches import beam
 
-from .naive import Make, MakeBatch, everything
+from .naive import automaton, batch, n_best
 
 SIZE, EOS, MOST = 6, 1, 8
 FORMS = st.lists(st.integers(2, SIZE - 1), min_size=1, max_size=3).map(tuple)
@@ -36,9 +36,7 @@ def search(model: Stepper, batch: Batch, size: int, most: int, steering: Steerin
     size=st.integers(1, 5),
     sharpness=st.sampled_from([0.5, 5.0, 40.0]),
 )
-def test_no_output_has_a_forbidden_form_alone_as_in_a_batch(
-    automaton: Make, batch: MakeBatch, rows: Any, seed: int, size: int, sharpness: float
-) -> None:
+def test_no_output_has_a_forbidden_form_alone_as_in_a_batch(rows: Any, seed: int, size: int, sharpness: float) -> None:
     model = automaton(size=SIZE, seed=seed, sharpness=sharpness)
     sources = [[2 + (seed + b) % 4, 3] for b in range(len(rows))]
     together = search(model, batch(sources), size, MOST, ForbiddenForms(rows, EOS))
@@ -49,9 +47,7 @@ def test_no_output_has_a_forbidden_form_alone_as_in_a_batch(
             assert [(x.ids, x.score) for x in alone] == [(x.ids, x.score) for x in found]
 
 
-def test_a_forbidden_form_that_begins_with_what_stands_before_a_word_does_not_begin_the_output(
-    automaton: Make, batch: MakeBatch
-) -> None:
+def test_a_forbidden_form_that_begins_with_what_stands_before_a_word_does_not_begin_the_output() -> None:
     for seed in range(10):
         found = search(automaton(size=SIZE, seed=seed), batch([[2, 3]]), 64, 3, ForbiddenForms([[(2, 4)]], 2))[0]
         assert all(one.ids[:1] != (4,) for one in found)
@@ -62,14 +58,12 @@ def test_a_forbidden_form_that_begins_with_what_stands_before_a_word_does_not_be
     rows=st.lists(st.lists(FORMS, min_size=1, max_size=4, unique=True), min_size=1, max_size=3),
     seed=st.integers(0, 1000),
 )
-def test_of_a_few_outputs_a_wide_beam_finds_the_best_with_its_score_in_any_batch(
-    automaton: Make, batch: MakeBatch, rows: list[list[Form]], seed: int
-) -> None:
+def test_of_a_few_outputs_a_wide_beam_finds_the_best_with_its_score(rows: list[list[Form]], seed: int) -> None:
     model, sources = automaton(size=SIZE, seed=seed), [[2 + (seed + b) % 4, 3] for b in range(len(rows))]
     outputs = [pad(row, value=EOS, end=EOS).ids_BT for row in rows]
     found = search(model, batch(sources), 8, 5, OneOf(outputs))
     for source, row, own in zip(sources, rows, found, strict=True):
-        scores = {tuple(ids): total for total, ids in everything(model, batch([source]), 4)}
+        scores = {ids: total for _, total, ids in n_best(model, batch([source]), SIZE**4, SIZE**4, 4)}
         expected = {form: scores[form] for form in row if form in scores}
         assert set(row) >= {one.ids for one in own if one.score > -np.inf}
         if own[0].ids in expected:

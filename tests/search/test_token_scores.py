@@ -13,7 +13,7 @@ from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
 from anaphora.search.token_scores import with_evidence
 
-from .naive import Make, MakeBatch
+from .naive import automaton, batch
 
 SOURCES = st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=5), min_size=1, max_size=4)
 
@@ -25,9 +25,7 @@ def searched(model: Stepper, batch: Batch) -> Any:
 
 @settings(max_examples=12)
 @given(sources=SOURCES, seed=st.integers(0, 1000), attends=st.booleans())
-def test_evidence_is_that_of_each_step_alone_as_in_a_batch(
-    automaton: Make, batch: MakeBatch, sources: list[list[int]], seed: int, attends: bool
-) -> None:
+def test_evidence_is_that_of_each_step_alone_as_in_a_batch(sources: list[list[int]], seed: int, attends: bool) -> None:
     model = automaton(size=6, seed=seed, attends=attends, scale=0.02)
     for source, found in zip(sources, searched(model, batch(sources)), strict=True):
         [alone] = searched(model, batch([source]))

@@ -35,6 +35,12 @@ Assemble = Callable[..., Starlette]
 Serve = Callable[..., TestClient]
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """What runs the tests that are coroutines."""
+    return "asyncio"
+
+
 @pytest.fixture(scope="session")
 def stored() -> ServedRun:
     """The stored translator."""
@@ -152,8 +158,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    run = tmp_path_factory.mktemp("runs") / "run"
-    shutil.copytree(RUN, run)
+    run = shutil.copytree(RUN, tmp_path_factory.mktemp("runs") / "run")
     with Memory(run, create=True):
         pass
     with server_process("--quiet", "--memory", "--learn", run=run) as (_, found):

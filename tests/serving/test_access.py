@@ -1,12 +1,13 @@
 """Who may ask: keys, host names, other sites' pages; and what the log and the counters never hold."""
 
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 
 from anaphora.errors import ConfigError
 from anaphora.serving.app import ACTIONS, check_host, check_origin
-from anaphora.serving.keys import FAILURES, Doorkeeper, new_key, read_keys
+from anaphora.serving.keys import new_key, read_keys
 from anaphora.serving.refusal import Refusal
 from anaphora.serving.translators import ServedRun
 from tests.serving.conftest import Serve
@@ -32,25 +33,10 @@ def test_with_keys_every_route_but_the_page_and_health_needs_one(serve: Serve, k
 def test_a_key_is_taken_from_a_field_or_a_header(serve: Serve, key_file: tuple[Path, str]) -> None:
     path, key = key_file
     client = serve(keys=read_keys(path))
-    assert client.post("/translate", json={**FIELDS, "api_key": key}).status_code == 200
     assert client.post("/translate", data={**FIELDS, "api_key": key}).status_code == 200
     assert client.post("/translate", json=FIELDS, headers={"Authorization": f"Bearer {key}"}).status_code == 200
-    assert client.post("/translate", json={**FIELDS, "api_key": ""}).status_code == 400
     wrong = client.post("/translate", json={**FIELDS, "api_key": "wrong"})
     assert (wrong.status_code, wrong.json()) == (403, {"error": "Invalid API key"})
-
-
-def test_many_wrong_keys_of_one_address_are_slowed_down_and_right_ones_pass(key_file: tuple[Path, str]) -> None:
-    path, key = key_file
-    doorkeeper = Doorkeeper(read_keys(path))
-    statuses = []
-    for _ in range(FAILURES + 1):
-        with pytest.raises(Refusal) as refusal:
-            doorkeeper.admit("wrong", "10.0.0.1")
-        statuses.append(refusal.value.status)
-    assert statuses == [403] * FAILURES + [429]
-    for address in ("10.0.0.1", "10.0.0.2"):
-        assert doorkeeper.admit(key, address).name == "weblate"
 
 
 def test_a_key_file_has_hashes_alone_and_only_its_owner_reads_it(key_file: tuple[Path, str]) -> None:
@@ -90,9 +76,7 @@ def test_pages_of_listed_origins_alone_may_read_answers(serve: Serve) -> None:
         assert answer.headers.get("access-control-allow-origin") == allowed
 
 
-def test_no_text_no_key_and_no_token_is_in_the_log_or_the_counters(
-    serve: Serve, remembering: ServedRun, key_file: tuple[Path, str]
-) -> None:
+def test_no_secret_is_in_the_log_or_counters(serve: Serve, remembering: ServedRun, key_file: tuple[Path, str]) -> None:
     path, key = key_file
     lines: list[str] = []
     client = serve([remembering], keys=read_keys(path), lines=lines, learns=True)
@@ -110,17 +94,11 @@ def test_no_text_no_key_and_no_token_is_in_the_log_or_the_counters(
     assert len(lines) >= 4
 
 
-def test_a_fault_is_answered_without_its_words_and_named_in_the_log(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_is_answered_without_its_words_and_is_logged(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     client = serve(lines=lines)
     service = client.app.state.service  # type: ignore[attr-defined]
-
-    async def fail(*arguments: object) -> None:
-        raise RuntimeError("secret text")
-
-    monkeypatch.setattr(service.batching, "translate", fail)
+    monkeypatch.setattr(service.batching, "translate", AsyncMock(side_effect=RuntimeError("secret text")))
     answer = client.post("/translate", json=FIELDS)
     assert answer.status_code == 500
     assert "secret" not in answer.text + "".join(lines)

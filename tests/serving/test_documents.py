@@ -1,7 +1,7 @@
 """Documents and HTML: what is no text stays as it is, and what is written is escaped."""
 
+import re
 from collections.abc import Iterator, Sequence
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
@@ -17,26 +17,10 @@ from anaphora.tasks.translation.documents import PARTS, fill
 from tests.serving.conftest import PAIR, Serve
 
 PO = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "A man."\nmsgstr ""\n'
-
-
+TAG = re.compile("<[^>]*>")
 FOREIGN = (
     b'<xliff><file source-language="es" target-language="pt"><trans-unit><source>a</source></trans-unit></file></xliff>'
 )
-
-
-class Tags(HTMLParser):
-    """The tags of a page, as they are written."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[str | None] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.found.append(self.get_starttag_text())
-
-    def handle_endtag(self, tag: str) -> None:
-        self.found.append(f"/{tag}")
 
 
 def test_html_keeps_its_tags_and_what_is_not_translated(client: TestClient) -> None:
@@ -44,11 +28,11 @@ def test_html_keeps_its_tags_and_what_is_not_translated(client: TestClient) -> N
     asked = {"q": [page, ""], "format": "html", "alternatives": 2, **PAIR, "source": "auto"}
     answer = client.post("/translate", json=asked).json()
     translated, empty = answer["translatedText"]
-    assert Tags(translated).found == Tags(page).found
+    assert TAG.findall(translated) == TAG.findall(page)
     assert ":run:" in translated
     [others, none] = answer["alternatives"]
     assert (empty, none) == ("", [])
-    assert others and translated not in others and all(Tags(one).found == Tags(page).found for one in others)
+    assert others and translated not in others and all(TAG.findall(one) == TAG.findall(page) for one in others)
     assert [one["language"] for one in answer["detectedLanguage"]] == ["en", "en"]
 
 

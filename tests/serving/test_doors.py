@@ -70,9 +70,7 @@ DOORS = (command_line, server, server_of_html, po, evaluation)
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
-def test_a_text_has_the_same_translation_through_every_door(
-    door: Door, tmp_path: Path, client: TestClient, stored: ServedRun
-) -> None:
+def test_every_door_has_the_same_translation(door: Door, tmp_path: Path, client: TestClient, stored: ServedRun) -> None:
     texts = [PLAIN, *ODD.values(), *NUMBERS]
     [expected] = stored.predictor.translate([PLAIN])
     for text, found in zip(texts, door(texts, tmp_path, client), strict=True):

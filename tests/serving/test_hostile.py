@@ -20,6 +20,8 @@ from anaphora.serving.server import connections
 from anaphora.tasks.translation.translation import Translation
 from tests.serving.conftest import PAIR, Assemble, client_of, running
 
+pytestmark = pytest.mark.anyio
+
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CHUNKED = b"%b HTTP/1.1\r\nHost: %b\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n"
 
@@ -57,19 +59,15 @@ async def read(address: tuple[str, int], *pieces: bytes) -> bytes:
         (b"POST /translate_file", b"localhost", b"400"),
     ],
 )
-def test_a_malformed_body_leaves_one_line_whether_it_was_answered_before_or_not(
+async def test_a_malformed_body_leaves_one_line_whether_it_was_answered_before_or_not(
     assemble: Assemble, log: list[str], line: bytes, host: bytes, status: bytes
 ) -> None:
     head = CHUNKED % (line, host)
     bodies = (b"zz\r\n", b"\x00\xff\r\n\r\n", b"5\r\nabcdefgh", b"-1\r\n\r\n", b"2\r\n{}zz\r\n")
     pieces = [given for body in bodies for given in ((head, body), (head + body,))]
-
-    async def met() -> tuple[list[bytes], bytes]:
-        async with running(assemble()) as (_, address):
-            answers = await asyncio.gather(*(read(address, *given) for given in pieces))
-            return answers, await read(address, HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
-
-    answers, after = asyncio.run(met())
+    async with running(assemble()) as (_, address):
+        answers = await asyncio.gather(*(read(address, *given) for given in pieces))
+        after = await read(address, HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
     for answer in answers:
         assert answer.split()[1:2] in ([status], [b"400"]) and answer.count(b"HTTP/1.1") == 1
     assert b'{"status": "ok"}' in after
@@ -95,39 +93,31 @@ async def crowded(address: tuple[str, int], first: bytes, count: int) -> AsyncIt
     [b"GET /he", HEALTH, b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"],
     ids=["line", "answered", "body"],
 )
-def test_connections_that_wait_for_their_client_make_room_for_others(
-    assemble: Assemble, log: list[str], first: bytes
-) -> None:
-    async def met() -> tuple[int, list[int]]:
-        async with running(assemble(limits=ServingLimits(connections=8))) as (server, address):
-            async with crowded(address, first, 20), client_of(address) as client:
-                answers = [await client.post("/translate", json={"q": "A man.", **PAIR}) for _ in range(2)]
-            return len(server.server_state.connections), [one.status_code for one in answers]
-
-    connections, statuses = asyncio.run(met())
-    assert connections <= 8 and statuses == [200] * 2
+async def test_waiting_connections_make_room_for_others(assemble: Assemble, log: list[str], first: bytes) -> None:
+    async with running(assemble(limits=ServingLimits(connections=8))) as (server, address):
+        async with crowded(address, first, 20), client_of(address) as client:
+            answers = [await client.post("/translate", json={"q": "A man.", **PAIR}) for _ in range(2)]
+        assert len(server.server_state.connections) <= 8
+    assert [one.status_code for one in answers] == [200] * 2
     assert log == ["More than 8 connections at once"]
 
 
-def test_connections_in_work_are_kept_and_new_ones_are_told_so(assemble: Assemble) -> None:
-    async def met() -> tuple[list[bytes], bytes]:
-        app = assemble(limits=ServingLimits(connections=4))
-        goes = asyncio.Event()
+async def test_connections_in_work_are_kept_and_new_ones_are_told_so(assemble: Assemble) -> None:
+    app = assemble(limits=ServingLimits(connections=4))
+    goes = asyncio.Event()
 
-        async def wait(*arguments: object) -> list[Any]:
-            await goes.wait()
-            return [Translation("", 0.0, True)]
+    async def wait(*arguments: object) -> list[Any]:
+        await goes.wait()
+        return [Translation("", 0.0, True)]
 
-        async with running(app) as (_, address):
-            app.state.service.batching.translate = wait
-            body = json.dumps({"q": ["A man."], **PAIR}).encode()
-            asked = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
-            async with crowded(address, asked, 4) as readers:
-                refused = await read(address)
-                goes.set()
-                return [await reader.readuntil(b"}") for reader in readers], refused
-
-    answers, refused = asyncio.run(met())
+    async with running(app) as (_, address):
+        app.state.service.batching.translate = wait
+        body = json.dumps({"q": ["A man."], **PAIR}).encode()
+        asked = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+        async with crowded(address, asked, 4) as readers:
+            refused = await read(address)
+            goes.set()
+            answers = [await reader.readuntil(b"}") for reader in readers]
     assert all(b"200 OK" in one for one in answers)
     assert refused.startswith(b"HTTP/1.1 503")
 
@@ -136,23 +126,17 @@ def test_connections_in_work_are_kept_and_new_ones_are_told_so(assemble: Assembl
     ("header", "named"),
     [("10.0.0.{}", True), ("10.0.0.{}, 127.0.0.1", True), ("spoofed, 10.0.0.{}", True), ("10.0.0.{}", False)],
 )
-def test_the_word_for_the_address_of_a_client_is_that_of_a_named_proxy(
-    assemble: Assemble, tmp_path: Path, header: str, named: bool
-) -> None:
+async def test_only_named_proxies_name_clients(assemble: Assemble, tmp_path: Path, header: str, named: bool) -> None:
     key = new_key(tmp_path / "keys", "a")
+    app = assemble(keys=read_keys(tmp_path / "keys"), proxies=["127.0.0.0/8"] if named else [])
+    async with running(app) as (_, address), client_of(address) as client:
 
-    async def met() -> list[int]:
-        app = assemble(keys=read_keys(tmp_path / "keys"), proxies=["127.0.0.0/8"] if named else [])
-        async with running(app) as (_, address), client_of(address) as client:
+        async def ask(key: str, number: int) -> int:
+            headers = {"Authorization": f"Bearer {key}", "X-Forwarded-For": header.format(number)}
+            return (await client.get("/languages", headers=headers)).status_code
 
-            async def ask(key: str, number: int) -> int:
-                headers = {"Authorization": f"Bearer {key}", "X-Forwarded-For": header.format(number)}
-                return (await client.get("/languages", headers=headers)).status_code
-
-            found = [await ask("wrong", number) for number in range(FAILURES + 1)]
-            return [*found, *[await ask("wrong", 1) for _ in range(FAILURES)], await ask(key, 1)]
-
-    statuses = asyncio.run(met())
+        statuses = [await ask("wrong", number) for number in range(FAILURES + 1)]
+        statuses += [await ask("wrong", 1) for _ in range(FAILURES)] + [await ask(key, 1)]
     if named:
         assert statuses == [403] * 2 * FAILURES + [429, 200]
     else:

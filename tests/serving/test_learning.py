@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from starlette.testclient import TestClient
 
 from anaphora.errors import RunError
 from anaphora.memory import Memory, store
@@ -22,17 +23,14 @@ ASKED = {"q": FIELDS["q"], **PAIR}
 
 
 @pytest.mark.parametrize("kind", ["json", "data", "params"])
-def test_a_confirmed_translation_is_found_at_once(serve: Serve, remembering: ServedRun, kind: str) -> None:
-    client = serve([remembering], learns=True)
-    before = client.post("/translate", json=ASKED).json()["translatedText"]
+def test_a_confirmed_translation_is_found_at_once(learning: TestClient, kind: str) -> None:
+    before = learning.post("/translate", json=ASKED).json()["translatedText"]
     assert before != FIELDS["s"]
-    assert client.post("/suggest", **{kind: FIELDS}).json() == {"success": True}
-    assert client.post("/translate", json=ASKED).json() == {"translatedText": FIELDS["s"]}
+    assert learning.post("/suggest", **{kind: FIELDS}).json() == {"success": True}
+    assert learning.post("/translate", json=ASKED).json() == {"translatedText": FIELDS["s"]}
 
 
-def test_nothing_is_learnt_unless_it_was_allowed_and_there_is_a_memory(
-    serve: Serve, remembering: ServedRun, memory: Memory
-) -> None:
+def test_nothing_is_learnt_unless_allowed_into_a_memory(serve: Serve, remembering: ServedRun, memory: Memory) -> None:
     for client in (serve([remembering]), serve(learns=True)):
         for action in (one for one in ACTIONS if one.learns):
             assert client.request(action.method, action.path, json=FIELDS).status_code == 403
@@ -40,9 +38,7 @@ def test_nothing_is_learnt_unless_it_was_allowed_and_there_is_a_memory(
     assert len(memory) == 0
 
 
-def test_a_key_with_that_right_may_add_and_is_remembered_by_its_name(
-    serve: Serve, remembering: ServedRun, memory: Memory, tmp_path: Path
-) -> None:
+def test_a_key_may_add_and_is_remembered(serve: Serve, remembering: ServedRun, memory: Memory, tmp_path: Path) -> None:
     reads, learns = new_key(tmp_path / "keys", "reader"), new_key(tmp_path / "keys", "editor", learns=True)
     client = serve([remembering], keys=read_keys(tmp_path / "keys"))
     for key, status in (("", 400), ("wrong", 403), (reads, 403), (learns, 200)):
@@ -67,29 +63,23 @@ def test_pages_of_other_origins_neither_add_nor_take_back(serve: Serve, remember
         assert len(memory) == number
 
 
-def test_what_was_confirmed_is_taken_back_once_by_whom_was_told_how(
-    serve: Serve, remembering: ServedRun, memory: Memory
-) -> None:
-    client = serve([remembering], learns=True)
-    before = client.post("/translate", json=ASKED).json()
-    tokens = [client.post("/suggest", json={**FIELDS, "s": text, "undo": True}).json()["undo"] for text in ("Un", "U")]
+def test_confirmed_text_is_taken_back_once_with_its_token(learning: TestClient, memory: Memory) -> None:
+    before = learning.post("/translate", json=ASKED).json()
+    tokens = [learning.post("/suggest", json={**FIELDS, "s": s, "undo": True}).json()["undo"] for s in ("Un", "U")]
     assert len(set(tokens)) == 2 and all(len(token) >= 40 for token in tokens)
     for guessed in ("", "1", tokens[0][:-1]):
-        assert client.post("/suggest/undo", json={"token": guessed}).status_code in (400, 404)
-    assert client.post("/suggest/undo", json={"token": tokens[1]}).json() == {"success": True}
-    assert client.post("/translate", json=ASKED).json() == {"translatedText": "Un"}
-    assert client.post("/suggest/undo", json={"token": tokens[1]}).status_code == 404
-    client.post("/suggest/undo", json={"token": tokens[0]})
-    assert client.post("/translate", json=ASKED).json() == before
+        assert learning.post("/suggest/undo", json={"token": guessed}).status_code in (400, 404)
+    assert learning.post("/suggest/undo", json={"token": tokens[1]}).json() == {"success": True}
+    assert learning.post("/translate", json=ASKED).json() == {"translatedText": "Un"}
+    assert learning.post("/suggest/undo", json={"token": tokens[1]}).status_code == 404
+    learning.post("/suggest/undo", json={"token": tokens[0]})
+    assert learning.post("/translate", json=ASKED).json() == before
     assert len(memory) == 0
 
 
-def test_what_is_known_is_not_added_again_and_is_not_undone(
-    serve: Serve, remembering: ServedRun, memory: Memory
-) -> None:
-    client = serve([remembering], learns=True)
+def test_what_is_known_is_neither_added_again_nor_undone(learning: TestClient, memory: Memory) -> None:
     for token in (True, False):
-        answer = client.post("/suggest", json={**FIELDS, "undo": True}).json()
+        answer = learning.post("/suggest", json={**FIELDS, "undo": True}).json()
         assert (answer["success"], bool(answer["undo"])) == (True, token)
     assert len(memory) == 1
 
@@ -101,11 +91,13 @@ WRONG = (
 
 
 def test_what_is_no_pair_of_texts_is_refused(serve: Serve, remembering: ServedRun, memory: Memory) -> None:
-    client = serve([remembering], learns=True, limits=ServingLimits(characters=100))
+    served = remembering._replace(nearest=lambda text, translation: [])
+    client = serve([served], learns=True, limits=ServingLimits(characters=100))
     for wrong in WRONG:
         body = json.dumps({**FIELDS, **wrong})
-        answer = client.post("/suggest", content=body, headers={"Content-Type": "application/json"})
-        assert (answer.status_code, list(answer.json()), len(memory)) == (400, ["error"], 0), wrong
+        for path in ("/suggest", "/neighbours"):
+            answer = client.post(path, content=body, headers={"Content-Type": "application/json"})
+            assert (answer.status_code, list(answer.json()), len(memory)) == (400, ["error"], 0), (path, wrong)
 
 
 def test_a_full_memory_takes_no_more(serve: Serve, remembering: ServedRun, memory: Memory) -> None:
@@ -115,24 +107,22 @@ def test_a_full_memory_takes_no_more(serve: Serve, remembering: ServedRun, memor
 
 
 def test_while_another_process_writes_texts_are_translated_and_suggestions_wait(
-    serve: Serve, stored: ServedRun, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    learning: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "PATIENCE", 0.1)
-    client = serve([stored._replace(memory=memory, learning=Memory(tmp_path))], learns=True)
     other = sqlite3.connect(tmp_path / store.NAME, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    answer = client.post("/suggest", json=FIELDS)
+    answer = learning.post("/suggest", json=FIELDS)
     assert (answer.status_code, str(tmp_path) in answer.text) == (503, False)
-    assert client.post("/translate", json=ASKED).status_code == 200
+    assert learning.post("/translate", json=ASKED).status_code == 200
     other.rollback()
     other.close()
-    assert client.post("/suggest", json=FIELDS).status_code == 200
+    assert learning.post("/suggest", json=FIELDS).status_code == 200
 
 
 @pytest.mark.slow
 def test_what_a_killed_server_had_learnt_is_known_to_the_next(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(RUN, run)
+    run = shutil.copytree(RUN, tmp_path / "run")
     with server_process("--memory", "--learn", run=run) as (process, address):
         assert httpx2.post(f"{address}suggest", json=FIELDS).json() == {"success": True}
         process.send_signal(signal.SIGKILL)

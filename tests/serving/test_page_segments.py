@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import anaphora
-from anaphora.experiment.reading import read_experiment
-from anaphora.experiment.run_training import train
 from anaphora.inspection.neighbours import neighbours
 from anaphora.inspection.subject import Subject
 from anaphora.memory import Memory, Segment
 from anaphora.serving.translators import ServedRun
-from tests.inspection.conftest import TRANSLATOR
+from tests.conftest import Trained
 from tests.serving.browsing import BRANCHES, CATALOGUE, HEAD, NEEDS, TEXT, choose, confirm, opened, shown, translated
 from tests.serving.conftest import RUN
 
@@ -47,31 +45,27 @@ def test_sentences_stand_beside_their_translations(page: Any, stored: ServedRun)
 
 def test_a_chosen_word_is_replaced_by_an_alternative_that_shows_what_differs(browser: Any) -> None:
     with opened(browser, run=anaphora.trial_model()) as page:
-        replace_words(page)
-
-
-def replace_words(page: Any) -> None:
-    before = translated(page, TEXT)
-    choose(page, 1)
-    texts = page.locator(".choice").all_inner_texts()
-    assert texts and all(text.split()[0] == before.split()[0] for text in texts)
-    assert all(text.split()[1:2] != before.split()[1:2] for text in texts)
-    marks = page.locator(".choice").first.locator("mark, del").all_inner_texts()
-    assert marks and all(set(mark.split()) <= {*texts[0].split(), *before.split()} for mark in marks)
-    page.keyboard.press("1")
-    assert shown(page) == texts[0] and page.inner_text(".state") == "Changed"
-    page.keyboard.press("Control+z")
-    assert shown(page) == before
-    choose(page, 0)
-    page.keyboard.press("ArrowDown")
-    chosen = page.locator(".choice:focus")
-    text = chosen.inner_text()
-    page.keyboard.press("Enter")
-    assert shown(page) == text
-    choose(page, 0)
-    page.fill(".own input", "Ici")
-    page.press(".own input", "Enter")
-    assert shown(page).split()[0] == "Ici" and shown(page).split()[1:] == text.split()[1:]
+        before = translated(page, TEXT)
+        choose(page, 1)
+        texts = page.locator(".choice").all_inner_texts()
+        assert texts and all(text.split()[0] == before.split()[0] for text in texts)
+        assert all(text.split()[1:2] != before.split()[1:2] for text in texts)
+        marks = page.locator(".choice").first.locator("mark, del").all_inner_texts()
+        assert marks and all(set(mark.split()) <= {*texts[0].split(), *before.split()} for mark in marks)
+        page.keyboard.press("1")
+        assert shown(page) == texts[0] and page.inner_text(".state") == "Changed"
+        page.keyboard.press("Control+z")
+        assert shown(page) == before
+        choose(page, 0)
+        page.keyboard.press("ArrowDown")
+        chosen = page.locator(".choice:focus")
+        text = chosen.inner_text()
+        page.keyboard.press("Enter")
+        assert shown(page) == text
+        choose(page, 0)
+        page.fill(".own input", "Ici")
+        page.press(".own input", "Enter")
+        assert shown(page).split()[0] == "Ici" and shown(page).split()[1:] == text.split()[1:]
 
 
 def test_confidence_is_a_line_with_words(page: Any) -> None:
@@ -167,8 +161,7 @@ def test_a_server_that_does_not_learn_gets_no_correction(browser: Any) -> None:
 
 
 def test_hits_of_the_memory_and_the_glossary_are_taken_with_a_click(browser: Any, tmp_path: Path) -> None:
-    run, terms = tmp_path / "run", tmp_path / "terms.tsv"
-    shutil.copytree(RUN, run)
+    run, terms = shutil.copytree(RUN, tmp_path / "run"), tmp_path / "terms.tsv"
     with Memory(run, create=True) as memory:
         memory.add([Segment("A man is walking there.", "Un monsieur marche.")], "old.tmx")
     terms.write_text("man\thomme | monsieur\n")
@@ -229,18 +222,11 @@ def test_everyday_tasks_take_few_actions(page: Any) -> None:
     assert "1 entry whose plural or select branches" in page.inner_text(".reasons")
 
 
-def test_a_chosen_word_shows_the_training_pairs_where_it_was_learnt(browser: Any, tmp_path: Path) -> None:
-    (tmp_path / "pairs").mkdir()
-    for part, words in (("train", "adf aeg bdh beg cdf"), ("val", "adg"), ("test", "cdg")):
-        (tmp_path / "pairs" / f"{part}.en").write_text("".join(f"{word}\n" for word in words.split()))
-        (tmp_path / "pairs" / f"{part}.fr").write_text("".join(f"{word[::-1]}\n" for word in words.split()))
-    toy = read_experiment(
-        TRANSLATOR.format(cell="gru"), "toy.toml", data=[tmp_path / "pairs"], source="en", target="fr"
-    )
-    train(toy, tmp_path / "run")
-    with opened(browser, "--neighbours", run=tmp_path / "run") as page:
-        shown = translated(page, "beg")
-        [word] = neighbours(Subject.open(tmp_path / "run"), "beg", shown, nearest=3).by_word(3)
+def test_a_chosen_word_shows_the_training_pairs_where_it_was_learnt(browser: Any, trained_copy: Trained) -> None:
+    run, text = trained_copy("translator-of-words", "training.epochs=5"), "The cat sees a very small bird"
+    with opened(browser, "--neighbours", run=run) as page:
+        shown = translated(page, text)
+        word, *_ = neighbours(Subject.open(run), text, shown, nearest=3).by_word(3)
         page.locator(".words [role=button]").first.click()
         page.wait_for_selector(".pairs")
         assert page.locator(".pairs li").all_inner_texts() == [f"{one.context}\n\n{one.source}" for one in word]

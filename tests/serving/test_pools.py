@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
 import httpx2
@@ -17,6 +17,8 @@ from anaphora.serving.actions import Service
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.translators import ServedRun
 from tests.serving.conftest import PAIR, Assemble, Serve, client_of, running
+
+pytestmark = pytest.mark.anyio
 
 HEAD = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
 Ask = Callable[[httpx2.AsyncClient], Any]
@@ -60,24 +62,20 @@ def others(count: int) -> list[Ask]:
     [html(128), catalogues(24), html(6) * 8, html(3) * 4 + catalogues(4) + others(2)],
     ids=["many-pieces", "many-catalogues", "requests-of-pieces", "all"],
 )
-def test_any_mixture_of_requests_is_answered_with_few_threads(
+async def test_any_mixture_of_requests_is_answered_with_few_threads(
     assemble: Assemble, remembering: ServedRun, memory: Memory, asked: list[Ask], threads: int
 ) -> None:
     memory.add([Segment("A man 1.", "Un homme 1.")], "a.tmx")
-
-    async def met() -> list[int]:
-        app = assemble([remembering._replace(nearest=lambda text, translation: [])], learns=True)
-        app.state.service.documents = ThreadPoolExecutor(threads)
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads))
-        async with running(app) as (_, address), client_of(address) as client:
-            answers = await asyncio.gather(*(ask(client) for ask in asked))
-            return [one.status_code for one in [*answers, await client.get("/health/ready")]]
-
-    assert asyncio.run(met()) == [200] * (len(asked) + 1)
+    app = assemble([remembering._replace(nearest=lambda text, translation: [])], learns=True)
+    app.state.service.documents = ThreadPoolExecutor(threads)
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads))
+    async with running(app) as (_, address), client_of(address) as client:
+        answers = [*await asyncio.gather(*(ask(client) for ask in asked)), await client.get("/health/ready")]
+    assert [one.status_code for one in answers] == [200] * (len(asked) + 1)
 
 
 @pytest.mark.parametrize("asked", others(1)[1:] + catalogues(1) + html(1))
-def test_every_request_has_a_deadline(
+async def test_every_request_has_a_deadline(
     assemble: Assemble, remembering: ServedRun, monkeypatch: pytest.MonkeyPatch, asked: Ask
 ) -> None:
     goes = Event()
@@ -88,20 +86,38 @@ def test_every_request_has_a_deadline(
 
     for name in ("find", "exact", "fuzzy", "confirm"):
         monkeypatch.setattr(Memory, name, wait)
+    app = assemble(
+        [remembering._replace(nearest=wait)], ServingLimits(deadline=0.3, document_deadline=0.3), learns=True
+    )
+    monkeypatch.setattr(app.state.service.detector, "detect", wait)
+    async with running(app) as (_, address), client_of(address) as client:
+        begin = time.monotonic()
+        status = (await asked(client)).status_code
+        assert status == 504 and time.monotonic() - begin < 3
+        goes.set()
 
-    async def met() -> tuple[int, float]:
-        limits = ServingLimits(deadline=0.3, document_deadline=0.3)
-        app = assemble([remembering._replace(nearest=wait)], limits, learns=True)
-        monkeypatch.setattr(app.state.service.detector, "detect", wait)
-        async with running(app) as (_, address), client_of(address) as client:
-            begin = time.monotonic()
-            status = (await asked(client)).status_code
-            seconds = time.monotonic() - begin
-            goes.set()
-            return status, seconds
 
-    status, seconds = asyncio.run(met())
-    assert status == 504 and seconds < 3
+def test_one_request_looks_at_training_pairs_at_a_time(serve: Serve, stored: ServedRun) -> None:
+    looking, most = 0, 0
+    counting, two = Lock(), Event()
+
+    def nearest(text: str, translation: str) -> list[list[dict[str, Any]]]:
+        nonlocal looking, most
+        with counting:
+            looking += 1
+            most = max(most, looking)
+            if looking > 1:
+                two.set()
+        two.wait(0.05)
+        with counting:
+            looking -= 1
+        return []
+
+    client = serve([stored._replace(nearest=nearest)])
+    with ThreadPoolExecutor(4) as clients:
+        asked = {"q": "A man.", "s": "Un homme.", **PAIR}
+        answers = list(clients.map(lambda _: client.post("/neighbours", json=asked).status_code, range(4)))
+    assert answers == [200] * 4 and most == 1
 
 
 def test_a_server_without_a_free_thread_is_not_ready(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +137,7 @@ def test_a_server_without_a_free_thread_is_not_ready(serve: Serve, monkeypatch: 
 @pytest.mark.matrix
 @pytest.mark.parametrize("behind", [b"", b"GET /", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 5])
 @pytest.mark.parametrize("name", ["a.txt", "a.po", "a.html"])
-def test_a_document_whose_client_goes_is_translated_no_further(
+async def test_a_document_ends_when_its_client_goes(
     assemble: Assemble, stored: ServedRun, name: str, behind: bytes
 ) -> None:
     lines = [f"A man and {number} dogs are walking." for number in range(1_000)]
@@ -140,29 +156,24 @@ def test_a_document_whose_client_goes_is_translated_no_further(
         "POST /translate_file HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )
+    app = assemble()
+    service: Service = app.state.service
 
-    async def met() -> tuple[float, float]:
-        app = assemble()
-        service: Service = app.state.service
+    def texts() -> float:
+        page = service.metrics.page(0).decode()
+        return float(re.search(r"^anaphora_batch_texts_sum (\S+)", page, re.MULTILINE)[1])  # type: ignore[index]
 
-        def texts() -> float:
-            page = service.metrics.page(0).decode()
-            return float(re.search(r"^anaphora_batch_texts_sum (\S+)", page, re.MULTILINE)[1])  # type: ignore[index]
-
-        async with running(app) as (_, address):
-            _, writer = await asyncio.open_connection(*address)
-            writer.write(head.encode() + body + behind)
-            while texts() < 60:
-                await asyncio.sleep(0.01)
-            writer.close()
-            await asyncio.sleep(0.5)
-            assert service.batching.waiting == 0
-            before = texts()
-            await asyncio.sleep(0.3)
-            return before, texts()
-
-    before, after = asyncio.run(met())
-    assert before == after < len(lines)
+    async with running(app) as (_, address):
+        _, writer = await asyncio.open_connection(*address)
+        writer.write(head.encode() + body + behind)
+        while texts() < 60:
+            await asyncio.sleep(0.01)
+        writer.close()
+        await asyncio.sleep(0.5)
+        assert service.batching.waiting == 0
+        before = texts()
+        await asyncio.sleep(0.3)
+        assert before == texts() < len(lines)
 
 
 LONG = "A man is walking. " * 400

@@ -1,4 +1,4 @@
-"""The server as a process: real clients, many at once, signals."""
+"""The server as a process: real clients, many at once for a minute, none, signals."""
 
 import asyncio
 import re
@@ -17,7 +17,10 @@ from anaphora.cli.app import main
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.server import Server, bound
 from anaphora.serving.translators import ServedRun
+from benchmarks.serving import Client, Load, Served
 from tests.serving.conftest import PAIR, RUN, Assemble, running, server_process
+
+pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.slow
@@ -156,52 +159,79 @@ async def answer_to(streams: Streams, first: bytes, then: bytes = b"") -> bytes:
     ],
     ids=["silent", "begun", "headers", "second-request", "body", "unread-body"],
 )
-def test_a_client_that_never_ends_its_request_is_cut_off(
-    assemble: Assemble, first: bytes, then: bytes, status: bytes
-) -> None:
-    async def met() -> bytes:
-        async with connected(assemble) as streams:
-            return await answer_to(streams, first, then)
-
-    assert asyncio.run(met())[: len(b"HTTP/1.1 200")] == status
+async def test_an_endless_request_is_cut_off(assemble: Assemble, first: bytes, then: bytes, status: bytes) -> None:
+    async with connected(assemble) as streams:
+        answer = await answer_to(streams, first, then)
+    assert answer[: len(b"HTTP/1.1 200")] == status
 
 
 @pytest.mark.parametrize(("size", "times"), [(1 << 22, 1), (60_000, 1), (10_000, 200)])
-def test_a_client_that_never_reads_an_answer_is_cut_off(assemble: Assemble, size: int, times: int) -> None:
-    async def met() -> bytes:
-        async with asked(assemble, size, times) as (server, client), asyncio.timeout(8 * SECONDS):
-            state = server.server_state
-            while not state.total_requests or state.connections or state.tasks:
-                await asyncio.sleep(SECONDS / 8)
-            return await read(client, 0, size * times)
-
-    assert 0 < len(asyncio.run(met())) < size * times
+async def test_a_client_that_never_reads_an_answer_is_cut_off(assemble: Assemble, size: int, times: int) -> None:
+    async with asked(assemble, size, times) as (server, client), asyncio.timeout(8 * SECONDS):
+        state = server.server_state
+        while not state.total_requests or state.connections or state.tasks:
+            await asyncio.sleep(SECONDS / 8)
+        assert 0 < len(await read(client, 0, size * times)) < size * times
 
 
-def test_a_client_that_reads_an_answer_slowly_gets_all_of_it(assemble: Assemble) -> None:
-    async def met() -> bytes:
-        async with asked(assemble, 1 << 23) as (_, client):
-            begin, found = time.monotonic(), b""
-            while time.monotonic() < begin + 4 * SECONDS:
-                found += await read(client, SECONDS / 8, 1)
-            return found + await read(client, 0, (1 << 23) - len(found))
-
-    assert len(asyncio.run(met())) >= 1 << 23
+async def test_a_client_that_reads_an_answer_slowly_gets_all_of_it(assemble: Assemble) -> None:
+    async with asked(assemble, 1 << 23) as (_, client):
+        begin, found = time.monotonic(), b""
+        while time.monotonic() < begin + 4 * SECONDS:
+            found += await read(client, SECONDS / 8, 1)
+        found += await read(client, 0, (1 << 23) - len(found))
+    assert len(found) >= 1 << 23
 
 
-def test_a_connection_is_kept_for_requests_that_come_in_time(assemble: Assemble) -> None:
-    async def met() -> list[bytes]:
-        found = []
-        async with connected(assemble) as (reader, writer):
-            for _ in range(4):
-                await asyncio.sleep(SECONDS / 2)
-                writer.write(WHOLE)
-                found.append(await reader.readuntil(b"}"))
-        return found
-
-    assert all(b"200 OK" in one for one in asyncio.run(met()))
+async def test_a_connection_is_kept_for_requests_that_come_in_time(assemble: Assemble) -> None:
+    async with connected(assemble) as (reader, writer):
+        for _ in range(4):
+            await asyncio.sleep(SECONDS / 2)
+            writer.write(WHOLE)
+            assert b"200 OK" in await reader.readuntil(b"}")
 
 
 def test_answers_are_sent_without_waiting_for_the_client_to_acknowledge_their_headers() -> None:
     with bound("127.0.0.1", 0) as address:  # asyncio sends at once on sockets that are said to be TCP
         assert address.proto == socket.IPPROTO_TCP
+
+
+@pytest.mark.slow
+def test_for_a_minute_sixty_four_clients_get_right_answers_from_the_same_memory(stored: ServedRun) -> None:
+    texts = [f"A man and {number} dogs are walking." for number in range(50)]
+    wanted = [one.text for one in stored.predictor.translate_text(texts)]
+    with server_process("--quiet") as (process, address):
+        served = Served(process.pid, address)
+        load = Load(served, texts)
+        before = load.run(64, 10)  # any status but 200 ends a client with an error
+        after = load.run(64, 50)
+        assert (before.wrong, after.wrong) == (0, 0)
+        with Client(address) as client:
+            assert [client.translated(text) for text in texts] == wanted
+        assert len(after.waits) > 64
+        assert after.megabytes < before.megabytes + 20
+
+
+@pytest.mark.slow
+def test_nothing_is_computed_while_nobody_asks() -> None:
+    with server_process("--quiet") as (process, address):
+        served = Served(process.pid, address)
+        with Client(address) as client:
+            client.translated("A man is walking.")
+        time.sleep(1)
+        before = served.processor_seconds
+        time.sleep(3)
+        assert served.processor_seconds - before < 0.1
+
+
+@pytest.mark.slow
+def test_only_programs_on_this_machine_can_connect_unless_it_is_told_otherwise() -> None:
+    with server_process("--quiet") as (process, address):
+        port = int(address.rstrip("/").rpartition(":")[2])
+        listening = [
+            line.split()[1]
+            for table in ("tcp", "tcp6")
+            for line in Path(f"/proc/{process.pid}/net/{table}").read_text().splitlines()[1:]
+            if line.split()[3] == "0A" and int(line.split()[1].rpartition(":")[2], 16) == port
+        ]
+        assert listening == [f"0100007F:{port:04X}"]

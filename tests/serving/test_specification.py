@@ -1,9 +1,12 @@
-"""The description of the routes says what they do: every field is read, and none besides."""
+"""Routes read the fields that are described and none besides, and answer anything with JSON and no fault of theirs."""
 
+import json
 import re
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from anaphora.serving.actions import Action
@@ -37,9 +40,7 @@ def test_every_route_is_described(client: TestClient) -> None:
             assert in_path == re.findall(r"{(\w+)}", path)
 
 
-def test_a_route_reads_the_fields_that_are_described_and_no_others(
-    learning: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_routes_read_the_described_fields_and_no_others(learning: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     read = set[str]()
 
     def spy(self: Parameters, name: str) -> Any:
@@ -59,3 +60,48 @@ def test_a_route_is_refused_without_a_field_that_it_needs(learning: TestClient) 
         for name in action.needs.split():
             answer = ask(learning, action, leave_out=name)
             assert (answer.status_code, f"missing {name} parameter" in answer.json()["error"]) == (400, True)
+
+
+TEXT = st.text(max_size=8)
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=2),
+    max_leaves=4,
+)
+NAMES = sorted({"api_key", *" ".join(f"{one.needs} {one.takes}" for one in ACTIONS).split()})
+USUAL = st.sampled_from(["en", "fr", "auto", "text", "html", "A man.", "<b>dogs", 2, "", ["A man.", "x"], [], None])
+FIELDS = st.dictionaries(st.sampled_from(NAMES), USUAL | VALUE, max_size=6)
+BODY = (
+    st.binary(max_size=40)
+    | FIELDS.map(lambda fields: json.dumps(fields).encode("utf-8", "surrogatepass"))
+    | st.dictionaries(st.sampled_from(NAMES), TEXT, max_size=4).map(
+        lambda fields: "&".join(f"{name}={value}" for name, value in fields.items()).encode("utf-8", "surrogatepass")
+    )
+)
+KIND = st.sampled_from(
+    [
+        "application/json",
+        "application/json; charset=latin-1",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "multipart/form-data",
+        "text/plain",
+        "",
+    ]
+)
+REQUEST = st.tuples(
+    st.sampled_from(["GET", "POST", "PUT", "OPTIONS"]),
+    st.sampled_from([action.path for action in ACTIONS] + ["/nothing"]),
+    KIND,
+    BODY,
+)
+
+
+@settings(max_examples=60)
+@given(request=REQUEST)
+def test_no_request_is_answered_with_a_fault(learning: TestClient, request: tuple[str, str, str, bytes]) -> None:
+    method, path, kind, body = request
+    answer = learning.request(method, path, headers={"Content-Type": kind}, content=body)
+    assert answer.status_code < 500, answer.text
+    if answer.status_code >= 400:
+        assert list(answer.json()) == ["error"]

@@ -61,40 +61,24 @@ def test_the_texts_of_a_request_are_neighbours(serve: Serve, remembering: Served
 
 
 @pytest.mark.parametrize("confirmed", ["<script>alert(1)</script>", "</b><b onclick=alert(1)>", "1 < 2 & 3"])
-def test_what_the_memory_has_never_becomes_markup(
-    serve: Serve, remembering: ServedRun, memory: Memory, confirmed: str
-) -> None:
+def test_a_memory_never_becomes_markup(serve: Serve, remembering: ServedRun, memory: Memory, confirmed: str) -> None:
     memory.add([Segment("Dogs", confirmed)], "bad.tmx")
     answer = serve([remembering]).post("/translate", json={"q": "<b>Dogs</b>", "format": "html", **PAIR})
     text = answer.json()["translatedText"].removeprefix("<b>").removesuffix("</b>")
     assert not re.search(r"[<>]|&(?!amp;|lt;|gt;)", text)
 
 
-def test_a_loaded_run_has_its_memory_and_is_adapted_to_it(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(RUN, run)
+def test_a_loaded_run_has_its_memory_and_is_adapted_to_it(serve: Serve, tmp_path: Path) -> None:
+    run = shutil.copytree(RUN, tmp_path / "run")
     with Memory(run, create=True) as memory:
         memory.add([Segment("A man is walking.", "Un homme marche dans la rue.")], "old.tmx")
     [served] = Translators.load([run], memory=True, adapt=True)
-    assert served.memory is not None and served.adaptation is not None and served.learning is None
+    assert served.memory is not None and served.learning is None
     text = "A man is walking today."
     adapted = SearchOptions(adaptation=adaptation_to(served.memory))
-    [wanted] = served.predictor.translate_text([text], adapted)
-    [found] = served.predictor.translate_text([text], SearchOptions(adaptation=served.adaptation))
-    [plain] = served.predictor.translate_text([text])
-    assert found == wanted and found.score != plain.score
-    served.memory.close()
-
-
-def test_the_server_searches_with_the_adaptation(serve: Serve, remembering: ServedRun, memory: Memory) -> None:
-    adaptation = adaptation_to(memory)
-    text = "A man is walking today."
-    [wanted] = remembering.predictor.translate_text([text], SearchOptions(adaptation=adaptation))
-    asked: list[str] = []
-    spying = adaptation._replace(find=lambda text: (asked.append(text), adaptation.find(text))[1])
-    answer = serve([remembering._replace(adaptation=spying)]).post("/translate", json={"q": text, **PAIR})
-    assert answer.json() == {"translatedText": wanted.text}
-    assert text in asked
+    [wanted], [plain] = (served.predictor.translate_text([text], options) for options in (adapted, SearchOptions()))
+    answer = serve([served]).post("/translate", json={"q": text, **PAIR})
+    assert answer.json() == {"translatedText": wanted.text} != {"translatedText": plain.text}
 
 
 def test_an_answer_says_where_a_translation_comes_from_only_when_asked(serve: Serve, remembering: ServedRun) -> None:
@@ -125,9 +109,7 @@ def asked(client: Any, text: str, pair: tuple[str, str] = ("en", "fr"), **query:
     return [(one["source"], one["target"], int(one["quality"])) for one in answer.json()]
 
 
-def test_segments_come_with_their_quality_the_most_similar_first(
-    serve: Serve, remembering: ServedRun, memory: Memory
-) -> None:
+def test_segments_have_a_quality_the_most_similar_first(serve: Serve, remembering: ServedRun, memory: Memory) -> None:
     pairs = [("Save the file", "Enregistrer"), ("Save the files", "Tout enregistrer"), ("Quit", "Quitter")]
     memory.add([Segment(*pair) for pair in pairs], "app.po")
     memory.add([Segment("Save the file", "Sauver")], "later.po")
@@ -147,7 +129,7 @@ def test_any_text_is_found(serve: Serve, remembering: ServedRun, memory: Memory)
         assert asked(client, text)[0] == (text, "trouvé", 100)
 
 
-def test_languages_are_those_of_memories_in_the_codes_that_are_asked_for(
+def test_languages_are_in_codes_asked_for(
     serve: Serve, remembering: ServedRun, stored: ServedRun, memory: Memory
 ) -> None:
     memory.add([Segment("Quit", "Sair")], "app.po")

@@ -18,6 +18,7 @@ from anaphora.tasks.translation.confidence import fit
 from tests.serving.conftest import PAIR, RUN, Serve
 
 TEXT = "A man is walking."
+CONFIRMED = {"q": "A man.", "s": "Un homme.", **PAIR}
 CALLED_OTHERWISE = (
     {},
     {"Content-Type": "application/x-www-form-urlencoded"},
@@ -55,12 +56,6 @@ def test_a_list_is_answered_by_a_list_in_its_order(client: TestClient, stored: S
     assert answer == {"translatedText": expected(stored, *texts)}
     one = client.post("/translate", json={"q": [TEXT], **PAIR}).json()
     assert one == {"translatedText": expected(stored, TEXT)}
-
-
-def test_lines_and_white_space_stay(client: TestClient) -> None:
-    text = "  A man.\n\n\tTwo dogs.\r\n"
-    answer = client.post("/translate", json={"q": text, **PAIR}).json()["translatedText"]
-    assert answer.startswith("  ") and answer.endswith("\r\n") and "\n\n\t" in answer
 
 
 def test_the_only_source_is_detected_with_certainty(client: TestClient) -> None:
@@ -144,9 +139,7 @@ def test_an_alignment_links_words_by_their_places(client: TestClient) -> None:
     assert all(source < words[0] and target < words[1] for source, target in answer["alignment"])
 
 
-def test_a_calibrated_translator_says_how_sure_it_is_and_another_how_to_calibrate_it(
-    client: TestClient, serve: Serve, stored: ServedRun
-) -> None:
+def test_confidence_is_calibrated_or_said_how_to_calibrate(client: TestClient, serve: Serve, stored: ServedRun) -> None:
     asked = {"q": [TEXT, " "], "confidence": True, **PAIR}
     plain = client.post("/translate", json=asked)
     assert (
@@ -243,3 +236,23 @@ def test_the_languages_have_names_and_targets(client: TestClient) -> None:
         {"code": "en", "name": "English", "targets": ["fr"]},
         {"code": "fr", "name": "French", "targets": []},
     ]
+
+
+def test_pairs_are_answered_by_word(serve: Serve, stored: ServedRun) -> None:
+    known = {"source": "A man walks.", "target": "[Un] homme", "distance": 0.5}
+    asked = list[tuple[str, str]]()
+
+    def nearest(text: str, translation: str) -> list[list[dict[str, Any]]]:
+        asked.append((text, translation))
+        return [[known], []]
+
+    client = serve([stored._replace(nearest=nearest)])
+    assert client.get("/frontend/settings").json()["neighbours"] is True
+    assert client.post("/neighbours", json=CONFIRMED).json() == {"neighbours": [[known], []]}
+    assert asked == [("A man.", "Un homme.")]
+
+
+def test_a_server_that_was_not_asked_to_shows_nothing(client: TestClient) -> None:
+    assert client.get("/frontend/settings").json()["neighbours"] is False
+    answer = client.post("/neighbours", json=CONFIRMED)
+    assert (answer.status_code, answer.json()) == (403, {"error": "Training pairs are not shown by this server"})

@@ -1,18 +1,25 @@
-"""Language codes as clients write them, detection among several, and the glossary of a run."""
+"""Language codes as clients write them, detection among several, the glossary and the shortlist of a run."""
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from py3langid import modelio
 
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.formats.glossary import GlossaryEntry
+from anaphora.prediction.candidates import Shortlist
 from anaphora.prediction.glossary import Glossary
+from anaphora.run import shortlists
+from anaphora.run.shortlists import TokenShortlist
 from anaphora.serving import detection
 from anaphora.serving.detection import Detector
 from anaphora.serving.translators import Translators, known_as, name_of
+from anaphora.tasks.translation.shortlist import digest_of
 from tests.conftest import Trained
+from tests.serving.conftest import RUN, Serve
 
 
 @pytest.mark.parametrize(
@@ -42,9 +49,7 @@ def test_languages_have_english_names_and_others_their_code() -> None:
     assert {code: name_of(code) for code in names} == names
 
 
-def test_the_likeliest_language_comes_first_and_nothing_is_read_before_somebody_asks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_likeliest_language_comes_first_and_nothing_is_read_until_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     read, original = list[Path](), modelio.load_model
     monkeypatch.setattr(modelio, "load_model", lambda path: read.append(path) or original(path))
     detector = Detector(["en", "de", "fr", "nah"])
@@ -75,3 +80,25 @@ def test_a_glossary_is_of_one_run_which_can_write_its_terms(trained: Trained) ->
     unknown = Glossary([GlossaryEntry("terms.tsv:3", "cat", ("zzz",), ())])
     with pytest.raises(ConfigError, match=r"terms\.tsv:3 needs 'zzz'"):
         Translators.load([run], terms=unknown)
+
+
+def test_every_translation_is_of_the_shortlist_and_a_run_without_one_is_refused(serve: Serve, tmp_path: Path) -> None:
+    run = shutil.copytree(RUN, tmp_path / "run")
+    with pytest.raises(ConfigError, match="has no shortlist: make one with anaphora shortlist"):
+        Translators.load([run], shortlist=True)
+    [free] = Translators.load([run])
+    source, target = free.predictor.source, free.predictor.target
+    nothing = TokenShortlist(
+        np.arange(target.symbols.size, dtype=np.int32),
+        np.zeros(0, dtype=np.int32),
+        np.zeros(source.symbols.size, dtype=np.int64),
+    )
+    shortlists.write(run, digest_of(source, target), nothing)
+    [served] = Translators.load([run], shortlist=True)
+    assert served.candidates == Shortlist()
+    text = {"q": "The man sees.", "source": free.source, "target": free.target}
+    few = served._replace(candidates=Shortlist(5, 0))
+    found = serve([few]).post("/translate", json=text).json()["translatedText"]
+    [expected] = few.predictor.translate_text([text["q"]], candidates=Shortlist(5, 0))
+    [whole] = few.predictor.translate_text([text["q"]])
+    assert found == expected.text != whole.text

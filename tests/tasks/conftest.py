@@ -3,10 +3,11 @@
 import json
 import random
 import re
+import shutil
 from contextlib import redirect_stderr, redirect_stdout
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,17 +15,17 @@ import torch
 
 from anaphora.cli.app import main
 from anaphora.experiment.reading import read_experiment
+from anaphora.models.language_model import LanguageModel
+from anaphora.models.translator import Translator
 from anaphora.run import Run
-from anaphora.run.weights import as_tensors
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer
-from anaphora.text.tokenizer import Tokenizer
 from tests.cli.conftest import Shown
-from tests.networks import build, untrained
+from tests.networks import made, untrained
 
 NOUNS = ("man", "woman", "dog", "cat", "house", "tree")
 WORDS = ("a", "the", *NOUNS, "walks", "sees", "takes", "big", "small", "red", "in")
@@ -43,40 +44,24 @@ def sentences(count: int, most: int = 20, seed: int = 0) -> list[str]:
     return [" ".join(draw.choices(WORDS, k=draw.randint(1, most))) for _ in range(count)]
 
 
-def network(translator: TranslationPredictor) -> torch.nn.Module:
-    """What it was made from, by the method that makes its Steppers."""
-    return translator.stepper.__self__  # type: ignore[attr-defined, no-any-return]
-
-
 @pytest.fixture(scope="module")
-def untrained_translator() -> TranslationPredictor:
+def predictor() -> TranslationPredictor:
     tokenizer = SubwordTokenizer.learn(sentences(300), size=330, lowercase=False, byte_fallback=True)
-    symbols = {"source": tokenizer.symbols, "target": tokenizer.symbols}
-    model = build("translate", TRANSLATOR, symbols, "a test")
-    model.initialise(3)  # type: ignore[operator]
+    model: Any = made(Translator, "translate", TRANSLATOR, tokenizer.symbols, factor=3.0)
     with torch.no_grad():
-        for weight in model.parameters():
-            weight.mul_(3.0)
         # untrained, it would write marks and bytes that a trained one never does
-        model.output.bias[: tokenizer.encode("a")[0]] = -30.0  # type: ignore[index, union-attr]
-        model.output.bias[tokenizer.symbols.eos] = 0.0  # type: ignore[index, union-attr]
-    return TranslationPredictor(model.stepper, tokenizer, tokenizer)  # type: ignore[arg-type]
+        model.output.bias[: tokenizer.encode("a")[0]] = -30.0
+        model.output.bias[tokenizer.symbols.eos] = 0.0
+    return TranslationPredictor(model.stepper, tokenizer, tokenizer)
 
 
 @pytest.fixture(scope="module")
-def untrained_language_model() -> LanguageModelPredictor:
+def model() -> LanguageModelPredictor:
     tokenizer = CharacterTokenizer.learn(sentences(300), lowercase=False, least=1)
-    model = build("language-model", LANGUAGE_MODEL, {"text": tokenizer.symbols}, "a test")
-    model.initialise(5)  # type: ignore[operator]
+    model: Any = made(LanguageModel, "language-model", LANGUAGE_MODEL, tokenizer.symbols, seed=5)
     with torch.no_grad():
-        model.output.bias[:4] = torch.tensor([-30.0, -30.0, -30.0, 0.0])  # type: ignore[index, union-attr]
-    return LanguageModelPredictor(model, tokenizer)  # type: ignore[arg-type]
-
-
-def saved(path: Path, experiment: dict[str, object], model: torch.nn.Module, tokenizers: dict[str, Tokenizer]) -> None:
-    run = Run.create(path, experiment, tokenizers)
-    run.save(1, model.state_dict(), {}, {})
-    run.mark_best(1)
+        model.output.bias[:4] = torch.tensor([-30.0, -30.0, -30.0, 0.0])
+    return LanguageModelPredictor(model, tokenizer)
 
 
 def with_data(run: Path, data: Path) -> Path:
@@ -108,8 +93,27 @@ def set_all(*settings: str) -> list[str]:
     return [part for setting in settings for part in ("--set", setting)]
 
 
-def last_weights(run: str) -> dict[str, torch.Tensor]:
-    return as_tensors(Run.open(Path(run)).load("latest").model)
+def train(task: str, data: Path | str, run: Path | str, *options: object, code: int = 0) -> str:
+    """Train without a recipe; return what that reports."""
+    return shown("train", "--data", data, "--task", task, "--run", run, *options, code=code).err
+
+
+class Trained(NamedTuple):
+    """Data with a ``run`` of it in the same folder, and what its training reported."""
+
+    data: Path
+    said: str
+
+    @property
+    def run(self) -> Path:
+        return self.data.with_name("run")
+
+
+@pytest.fixture
+def data(trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the data that a module trained on, in the working folder, beside a copy of the run."""
+    monkeypatch.chdir(shutil.copytree(trained.data.parent, tmp_path / "copy"))
+    return Path(trained.data.name)
 
 
 def variant(run: Path, *settings: str) -> Any:

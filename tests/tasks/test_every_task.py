@@ -60,9 +60,7 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return Trained(request.param, folder, counts)
 
 
-def test_resumed_training_takes_the_same_steps(
-    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resuming_takes_the_same_steps(trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train(trained.sample, tmp_path / "place", epochs=3)
     monkeypatch.chdir(tmp_path / "place")
     shown(*trained.sample.resuming())

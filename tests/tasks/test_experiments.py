@@ -1,3 +1,5 @@
+"""Experiments: written and read, and refused in one sentence where options are wrong, in conflict or useless."""
+
 import re
 from pathlib import Path
 from typing import get_args
@@ -10,36 +12,35 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.settings import sentence_under
 from anaphora.kernels.cells import Lstm
 from anaphora.models.translator import GivenGuide
+from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.language_model.config import LanguageModelExperiment, NgramExperiment
+from anaphora.tasks.language_model.config import NgramExperiment
 from anaphora.tasks.registry import parse
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.text.tokenization import Bpe
 from anaphora.training.rules import Momentum
-from tests.experiment.test_conflicts import TABLES
+from tests.experiment.test_options import TABLES
+from tests.networks import build
 
-TRANSLATE = 'task = "translate"\n'
-LANGUAGE_MODEL = 'task = "language-model"\n'
+TRANSLATE, LANGUAGE_MODEL, ALIGN = (f'task = "{task}"\n' for task in ("translate", "language-model", "align"))
 KNOWN = '"translate" or "classify" or "tag" or "describe" or "trace" or "transduce"'
 
 
-def complaint(text: str, *settings: str) -> str:
-    with pytest.raises(ConfigError) as caught:
-        read_experiment(text, "mine.toml", settings)
-    return str(caught.value)
+def read(text: str, settings: str = "") -> ExperimentBase:
+    return read_experiment(text, "mine.toml", settings.split())
 
 
 @pytest.mark.parametrize(
     "experiment",
     [
-        read_experiment(TRANSLATE + '[text]\nunits = "character"\n[decoder]\ncell = "gru"\n', "x", ["training.seed=9"]),
-        read_experiment(TRANSLATE + 'attention = "gaussian-window"\n', "x", ["decoder.cell=gru"]),
-        read_experiment(TRANSLATE, "x", ["attention.window.kind=local-p", "attention.score=hybrid"]),
-        read_experiment(LANGUAGE_MODEL, "x", ["training.optimizer.learning_rate=1e-7", "initialise=uniform"]),
+        read(TRANSLATE + '[text]\nunits = "character"\n[decoder]\ncell = "gru"\n', "training.seed=9"),
+        read(TRANSLATE + 'attention = "gaussian-window"\n', "decoder.cell=gru"),
+        read(TRANSLATE, "attention.window.kind=local-p attention.score=hybrid"),
+        read(LANGUAGE_MODEL, "training.optimizer.learning_rate=1e-7 initialise=uniform"),
     ],
 )
 def test_an_experiment_survives_being_written_and_read(experiment: ExperimentBase) -> None:
-    assert read_experiment(experiment.to_toml(), "x") == experiment
+    assert read(experiment.to_toml()) == experiment
     assert parse(experiment.tables(), "x") == experiment
     for key in ("epochs = ", "learning_rate = "):
         assert re.search(rf"^{key}", experiment.to_toml(), re.MULTILINE), key  # defaults are written out
@@ -48,90 +49,62 @@ def test_an_experiment_survives_being_written_and_read(experiment: ExperimentBas
             read_experiment(experiment.to_toml(), "mine.toml", source="en")
 
 
-def test_the_task_decides_which_tables_there_are() -> None:
-    assert isinstance(read_experiment(TRANSLATE + "[encoder]\n", "x"), TranslationExperiment)
-    assert isinstance(read_experiment(LANGUAGE_MODEL + "[recurrence]\n", "x"), LanguageModelExperiment)
+WRONG = {
+    "": {
+        "": "task is missing. Known: align, ",
+        "task = 3": "task is missing. Known: align, ",
+        'task = "translat"': "task 'translat' is unknown. Did you mean 'translate'? Known: align, ",
+    },
+    TRANSLATE: {
+        "format = 3": "format should be from 1 to 2, but is 3",
+        "[training]\nepoch = 3": "training.epoch is not an option. Did you mean 'epochs'?",
+        '[training]\nmetric = "blue"': "training.metric 'blue' is unknown. Did you mean 'bleu'?",
+        '[attention]\nspan = "globl"': "attention.window 'globl' is unknown. Did you mean 'global'?",
+        '[attention]\nkind = "none"\nspan = "local-p"': (
+            'attention.window is for attention.kind = "soft", but that is "none": leave it out, or set '
+        ),
+        '[attention]\nspan = {kind = "local-p", window = 101}': (
+            "attention.window.radius = 101 is larger than any sentence (data.max_length = 100)"
+        ),
+        '[output]\nproposal = "unigram"': (
+            'output.proposal is for output.kind = "sampled", but that is "full": leave it out, or set '
+        ),
+        "[recurrence]\nsize = 3": (
+            'recurrence is for task = "language-model" or "trace", but that is "translate": leave it out, or set '
+        ),
+        '[data]\nvalid = "train"': 'data.train and data.valid are both "train"',
+        '[data]\ntest = "tr"': 'data.test = "tr" stands for every name that begins so',
+        '[data]\ntest = ""': 'data.test = "" cannot be used here: every name begins so',
+        '[start]\nvocabulary = "extend"': (
+            'start.vocabulary = "extend" does not go with start.run = "none": name a run, or leave it out.'
+        ),
+    },
+    LANGUAGE_MODEL: {
+        '[model]\nkind = "ngram"': (
+            "model '{'kind': 'ngram'}' is unknown. Known: feed-forward, interpolation, ngram, recurrent."
+        ),
+        "[encoder]\n": f'encoder is for task = {KNOWN}, but that is "language-model": leave it out, or',
+        # before one of another task
+        'model = "ngram"\n[embedding]\n': (
+            'embedding is for model = "recurrent" or "feed-forward", but that is "ngram": leave it out, or set model ='
+        ),
+    },
+}
+"""By experiment and what is added to it: how the complaint begins."""
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "task is missing. Known: align, "),
-        ("task = 3", "task is missing. Known: align, "),
-        ('task = "translat"', "task 'translat' is unknown. Did you mean 'translate'? Known: align, "),
-        (TRANSLATE + "[training]\nepoch = 3", "training.epoch is not an option. Did you mean 'epochs'?"),
-        (TRANSLATE + '[attention]\nspan = "globl"', "attention.window 'globl' is unknown. Did you mean 'global'?"),
-        (
-            TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 101}',
-            "attention.window.radius = 101 is larger than any sentence (data.max_length = 100)",
-        ),
-        (
-            TRANSLATE + '[data]\ntarget = "zh_Hans"\n[evaluation]\nconditions = "moses-lowercase"',
-            'evaluation.conditions = "moses-lowercase" does not go with data.target = "zh_Hans"',
-        ),
-        (TRANSLATE + '[data]\nvalid = "train"', 'data.train and data.valid are both "train"'),
-        (
-            TRANSLATE + '[start]\nvocabulary = "extend"',
-            'start.vocabulary = "extend" does not go with start.run = "none": name a run, or leave it out.',
-        ),
-        (TRANSLATE + '[data]\ntest = "tr"', 'data.test = "tr" stands for every name that begins so'),
-        (TRANSLATE + '[data]\ntest = ""', 'data.test = "" cannot be used here: every name begins so'),
-        (
-            LANGUAGE_MODEL + '[model]\nkind = "ngram"',
-            "model '{'kind': 'ngram'}' is unknown. Known: feed-forward, interpolation, ngram, recurrent.",
-        ),
-        (TRANSLATE + "format = 3", "format should be from 1 to 2, but is 3"),
-        (TRANSLATE + '[training]\nmetric = "blue"', "training.metric 'blue' is unknown. Did you mean 'bleu'?"),
-        (LANGUAGE_MODEL + "[encoder]\n", f'encoder is for task = {KNOWN}, but that is "language-model"'),
-        (
-            LANGUAGE_MODEL + 'model = "ngram"\n[embedding]\nsize = 3\n',  # before one of another task
-            'embedding is for model = "recurrent" or "feed-forward", but that is "ngram": leave it out, or set model =',
-        ),
-        (
-            TRANSLATE + '[output]\nproposal = "unigram"\n',
-            'output.proposal is for output.kind = "sampled", but that is "full": leave it out, or set ',
-        ),
-        (
-            TRANSLATE + "[recurrence]\nsize = 3\n",
-            'recurrence is for task = "language-model" or "trace", but that is "translate": leave it out, or set ',
-        ),
-        (
-            TRANSLATE + '[attention]\nkind = "none"\nspan = "local-p"\n',
-            'attention.window is for attention.kind = "soft", but that is "none": leave it out, or set ',
-        ),
-    ],
-)
-def test_a_wrong_file_is_refused_in_one_sentence(text: str, said: str) -> None:
-    assert complaint(text).startswith(f"mine.toml: {said}")
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        *(
-            (["data.windows=random", f"training.reduction={one}"], 'set training.reduction = "mean_per_token"')
-            for one in ("sum", "sum_per_sentence")
-        ),
-        (["recurrence.temporal_activation_regularization=1", "data.steps=1"], "the text is cut between any two"),
-        *(
-            ([f"text.tokenizer={tokens}", f"text.{option}=0.1"], f"text.{option} segments the sentences of translators")
-            for tokens, option in (("bpe", "dropout"), ("unigram", "alpha"))
-        ),
-    ],
-)
-def test_options_of_language_models_that_do_not_go_together_are_refused(settings: list[str], said: str) -> None:
-    assert said in complaint(LANGUAGE_MODEL, *settings)
-    if settings[0].startswith("text"):
-        read_experiment(TRANSLATE, "x", settings)  # translators segment their text anew
-    if "data.steps=1" in settings:
-        read_experiment(LANGUAGE_MODEL, "x", [settings[0], "data.steps=2"])
+def test_a_wrong_file_is_refused_in_one_sentence() -> None:
+    for text, complaints in WRONG.items():
+        for more, said in complaints.items():
+            with pytest.raises(ConfigError, match=f"^mine.toml: {re.escape(said)}"):
+                read(text + more)
 
 
 def test_what_going_on_needs_again_is_kept_by_its_whole_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     text = TRANSLATE + '[data]\nfiles = ["mine", "~/more"]\n[guide]\nkind = "file"\nfile = "train.links"\n'
-    experiment = read_experiment(text, "x")
+    experiment = read(text)
     assert isinstance(experiment, TranslationExperiment) and isinstance(experiment.guided_alignment, GivenGuide)
     assert experiment.data.files == (str(tmp_path / "mine"), str(tmp_path / "home" / "more"))
     assert experiment.guided_alignment.file == str(tmp_path / "train.links")
@@ -156,19 +129,116 @@ def test_every_option_has_a_sentence() -> None:
     ] == []
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (
-            ["text.tokenizer=character"],
-            r"It stands in mine.toml, .* give the whole table, as in --set .text={tokenizer=..}.",
-        ),
-        (["model=recurrent"], "take a recipe with another model"),
-        (["text.size=3", "text.tokenizer=character"], r'text\.tokenizer = "bpe" or "unigram" or "word"\.$'),
-        (["text.tokenizr=word"], r"Did you mean 'tokenizer'\?$"),
+COUNTS = 'task = "language-model"\nmodel = "ngram"\n[text]\nunits = "word"\nsize = 9\n[ngram]\norder = 2\n'
+
+NGRAM = LANGUAGE_MODEL + 'model = "ngram"\n'
+MIXTURE = LANGUAGE_MODEL + 'model = "mixture"\n[mixture]\nruns = ["a", "b"]\n'
+BACKWARD = "encoder.bidirectional=true encoder.sentence_encoding_from=backward"
+FEEDING = "decoder.input_feeding_from=context"
+RARE, LINKED = 'text={{tokenizer="word",rare="{}"}}', 'guided_alignment={kind="file",file="links"}'
+AVERAGED = 'training.optimizer={kind="averaged-sgd",interval=3'
+
+
+REFUSED = {
+    TRANSLATE: {
+        "decoder.initial_state=zero decoder.initial_state_activation=tanh": r"decoder\.initial_state_activation",
+        "attention.size=7": r'attention\.size = 7 .* attention\.score = "general" .* leave it out',
+        "attention.score=dot attention.size=7": r'attention\.size .* or set attention\.score = "concat"',
+        "encoder.residual=true": r"encoder\.residual .* encoder\.layers = 1: .* leave it out",
+        "decoder.residual=true": r"decoder\.residual .* or set decoder\.layers = 2",
+        'text={tokenizer="word"} embedding.shared=true': r"one vocabulary .* set embedding.shared = false",
+        'text={tokenizer="bpe",joint=false} embedding.shared=true': r"one vocabulary .* set embedding.shared = false",
+        "data.target=zh_Hans evaluation.conditions=moses-lowercase": 'does not go with data.target = "zh_Hans"',
+        "evaluation.beam=100000": r"evaluation\.beam = 100000 .* at most 1,000",
+        f"{AVERAGED},from_epoch=2}}": r"training\.optimizer\.interval = 3 .*from_epoch = 2: .* leave out",
+        f"{BACKWARD} decoder.initial_state=mean": r'set encoder\.sentence_encoding_from = "both"',
+        f"{BACKWARD} attention=none": r"encoder\.sentence_encoding_from .* set encoder\.bidirectional = false",
+        f"{FEEDING} decoder.input_feeding=false": r"decoder\.input_feeding_from .* set decoder\.input_feeding = true",
+        "evaluation.length_ratios=[1.0]": r"length_variances have a number for each direction: give both",
+        "evaluation.validation_beam=3": r"validation_beam .* BLEU alone; leave it out, or set training",
+        "evaluation.recorded_alignments=2 attention=none": "only attention over positions has alignments",
+        f"{RARE.format('posall')} {LINKED}": "puts places between the words",
+        'text={tokenizer="bpe",dropout=0.1} guided_alignment=learn': "anew every epoch, but guided_alignment links",
+        'data.placeholders=0.1 text={tokenizer="byte"}': r"data\.placeholders .*bytes have none for it",
+        f"data.placeholders=0.1 {RARE.format('copyable')}": r"data\.placeholders .*both replace words",
+        f"data.placeholders=0.1 {LINKED}": r"data\.placeholders .*guided_alignment.file links",
+        "data.placeholders=0.1 data.target=ja": r"data\.placeholders .*replaces words between spaces",
+    },
+    LANGUAGE_MODEL: {
+        "recurrence.layers=1 recurrence.residual=true": r"recurrence\.residual .* or set recurrence\.layers = 2",
+        RARE.format("posunk"): "but this is a language model",
+        "data.windows=random training.reduction=sum": 'set training.reduction = "mean_per_token"',
+        "data.windows=random training.reduction=sum_per_sentence": 'set training.reduction = "mean_per_token"',
+        "recurrence.temporal_activation_regularization=1 data.steps=1": "the text is cut between any two",
+        "text.tokenizer=bpe text.dropout=0.1": r"text\.dropout segments the sentences of translators",
+        "text.tokenizer=unigram text.alpha=0.1": r"text\.alpha segments the sentences of translators",
+    },
+    NGRAM: {
+        "training.epochs=3": r"training\.epochs .* it is for updates, .* leave it out",
+        "data.steps=35": r"data\.steps .* says where gradients are cut, .* leave it out",
+    },
+    COUNTS: {
+        "text.tokenizer=character": "It stands in mine.toml, .* give the whole table, as in --set .text={tokenizer=",
+        "model=recurrent": "It stands in mine.toml, .* take a recipe with another model",
+        "text.size=3 text.tokenizer=character": r'text\.tokenizer = "bpe" or "unigram" or "word"\.$',
+        "text.tokenizr=word": r"Did you mean 'tokenizer'\?$",
+    },
+    MIXTURE: {
+        'training.optimizer="sgd"': r"training\.optimizer .* it is for updates, .* leave it out",
+        "data.windows=random": r"data\.windows .* says where gradients are cut, .* leave it out",
+    },
+    ALIGN: {
+        "training.minutes=1": r"training\.minutes .* it is for updates, .* leave it out",
+        "training.device=cuda": r"training\.device .* it is for updates, .* leave it out",
+        'text={tokenizer="bpe",dropout=0.1}': r"text\.dropout .* every epoch, but this is an aligner",
+        "data.shuffle_window=5": r"data\.shuffle_window",
+        RARE.format("posunk"): "but this is an aligner",
+    },
+}
+"""By experiment and settings: the complaint."""
+
+
+def test_options_without_effect_in_conflict_or_left_over_are_refused() -> None:
+    for text, complaints in REFUSED.items():
+        for settings, complaint in complaints.items():
+            with pytest.raises(ConfigError, match=f"mine.toml: .*{complaint}"):
+                read(text, settings)
+
+
+ALLOWED = {
+    TRANSLATE: [
+        "encoder.layers=2 encoder.residual=true attention.score=concat attention.size=7",
+        "decoder.initial_state_activation=tanh",
+        "attention.window=local-p attention.size=7",
+        "attention=none",
+        'text={tokenizer="bpe"} embedding.shared=true',
+        'text={tokenizer="character",joint=true} embedding.shared=true',
+        f"{AVERAGED}}}",
+        BACKWARD,
+        FEEDING,
+        f"attention=none {BACKWARD} decoder.initial_state=mean decoder.sentence_encoding=every-step "
+        "decoder.input_feeding=false",
+        "evaluation.validation_beam=3 training.metric=bleu",
+        "text.tokenizer=bpe text.dropout=0.1",
+        "text.tokenizer=unigram text.alpha=0.1",
     ],
-)
-def test_what_is_left_over_beside_a_setting_is_explained(settings: list[str], said: str) -> None:
-    counts = 'task = "language-model"\nmodel = "ngram"\n[text]\nunits = "word"\nsize = 9\n[ngram]\norder = 2\n'
-    with pytest.raises(ConfigError, match=said):
-        read_experiment(counts, "mine.toml", settings)
+    LANGUAGE_MODEL: [
+        f"{AVERAGED}}} recurrence.layers=2 recurrence.residual=true",
+        "recurrence.temporal_activation_regularization=1 data.steps=2",
+    ],
+    **{text: ["training.seed=3 training.threads=1"] for text in (NGRAM, MIXTURE, ALIGN)},
+}
+
+
+def test_options_that_have_an_effect_are_taken() -> None:
+    for text, allowed in ALLOWED.items():
+        for settings in allowed:
+            assert text.startswith(f'task = "{read(text, settings).task}"')
+
+
+def test_a_run_that_has_one_still_loads() -> None:
+    decoder = {"initial_state": "zero", "initial_state_activation": "tanh"}
+    tables = {"task": "translate", "decoder": decoder, "attention": {"size": 7}}
+    assert parse(tables, "experiment.toml").task == "translate"
+    symbols = dict.fromkeys(("source", "target"), VocabularyInfo(9, 0, 1, 2, 3))
+    assert build("translate", tables, symbols, "experiment.toml")

@@ -25,25 +25,20 @@ TABLES: dict[str, dict[str, Any]] = {
 }
 
 
-def network(name: str) -> Any:
+def network(name: str, bias: float = 0.0) -> Any:
+    """A network that adds a ``bias`` to what it gives to the marks."""
     sides = dict.fromkeys(("text", "source", "target"), CODER.symbols)
     model: Any = build("language-model" if name == "feed-forward" else name, TABLES[name], sides, "a test")
     model.initialise(3)
-    return model
-
-
-def fond_of_marks(name: str) -> Any:
-    """A network that gives nearly all of its probability to the marks."""
-    model = network(name)
     with torch.no_grad():
-        model.output.bias[[PAD, BOS]] = 20.0
+        model.output.bias[[PAD, BOS]] += bias
     return model
 
 
 @pytest.mark.parametrize("name", ["language-model", "feed-forward"])
 @pytest.mark.parametrize("beam", [0, 1, 4])
 def test_a_language_model_goes_on_with_units_of_the_text_alone(name: str, beam: int) -> None:
-    model = LanguageModelPredictor(fond_of_marks(name), CODER)
+    model = LanguageModelPredictor(network(name, bias=20.0), CODER)
     for seed in range(3):
         written = model.generate("the man", length=6, lines=1, beam=beam, seed=seed)
         assert written.finished or len(written.text.split(" ")) == 2 + 6
@@ -52,7 +47,7 @@ def test_a_language_model_goes_on_with_units_of_the_text_alone(name: str, beam: 
 
 @pytest.mark.parametrize("beam", [1, 4])
 def test_a_translator_writes_words_and_scores_them_as_it_always_does(beam: int) -> None:
-    translator = TranslationPredictor(fond_of_marks("translate").stepper, CODER, CODER)
+    translator = TranslationPredictor(network("translate", bias=20.0).stepper, CODER, CODER)
     for found in translator.translate(LINES, beam=beam, alternatives=3, attention=True):
         for one in (found, *found.alternatives):
             assert not {"<pad>", "<s>"} & set(one.target_pieces)
@@ -69,9 +64,8 @@ def test_a_translator_leaves_them_out() -> None:
         assert [found.text for found in call(MARKED)] == [found.text for found in call(LINES)]
     assert translator.translate(["<s> </s>"])[0].text == ""
     scored, plain = (translator.score_pairs(lines, lines, attention=True) for lines in (MARKED, LINES))
-    assert [(one.score, one.text, one.source_pieces) for one in scored] == [
-        (one.score, one.text, one.source_pieces) for one in plain
-    ]
+    for one, other in zip(scored, plain, strict=True):
+        assert (one.score, one.text, one.source_pieces) == (other.score, other.text, other.source_pieces)
 
 
 @pytest.mark.parametrize("method", ["score_lines", "evaluate"])

@@ -8,6 +8,7 @@ import pytest
 
 from anaphora.data.ragged import Ragged
 from anaphora.errors import CancelledError, ConfigError, DataError, DeadlineError
+from anaphora.evaluation.adaptation import Dynamic
 from anaphora.formats.nbest import FORMATS
 from anaphora.models.alignment import aligner as models
 from anaphora.prediction.limits import Limits
@@ -23,9 +24,7 @@ Stream = Callable[..., Iterator[Any]]
 
 
 @pytest.fixture(scope="module")
-def streams(
-    untrained_translator: TranslationPredictor, untrained_language_model: LanguageModelPredictor
-) -> dict[str, Stream]:
+def streams(predictor: TranslationPredictor, model: LanguageModelPredictor) -> dict[str, Stream]:
     """Every stream over short lines, of which each verb makes what it takes."""
     tokenizer = WordTokenizer(list(WORDS), lowercase=False, segmentation="whitespace", language="en")
     aligner = models.Aligner(models.AlignerModelConfig(), tokenizer.symbols, tokenizer.symbols)
@@ -40,16 +39,16 @@ def streams(
         return (f"0 ||| {line} ||| tm= -1 ||| -1" for line in lines)
 
     def listed(lines: Iterable[str], **options: Any) -> Iterator[Any]:
-        return untrained_language_model.rescore_stream(entries(lines), FORMATS["moses"], where="list", **options)
+        return model.rescore_stream(entries(lines), FORMATS["moses"], where="list", **options)
 
     return {
-        "translate": lambda lines, **options: untrained_translator.stream(lines, SearchOptions(beam=1), **options),
-        "score pairs": lambda lines, **options: untrained_translator.score_stream(pairs(lines), **options),
-        "align": lambda lines, **options: untrained_translator.align_stream(pairs(lines), **options),
+        "translate": lambda lines, **options: predictor.stream(lines, SearchOptions(beam=1), **options),
+        "score pairs": lambda lines, **options: predictor.score_stream(pairs(lines), **options),
+        "align": lambda lines, **options: predictor.align_stream(pairs(lines), **options),
         "align by an aligner": lambda lines, **options: links.align_stream(pairs(lines), **options),
-        "score": untrained_language_model.score_stream,
+        "score": model.score_stream,
         "rescore": listed,
-        "generate": lambda lines, **options: untrained_language_model.generate_stream(lines, length=3, **options),
+        "generate": lambda lines, **options: model.generate_stream(lines, length=3, **options),
     }
 
 
@@ -105,9 +104,7 @@ def test_a_stream_is_cancelled_in_the_middle_of_a_window(streams: dict[str, Stre
 
 
 @EVERY_STREAM
-def test_a_line_that_is_no_text_is_refused_by_its_number_after_those_before_it(
-    streams: dict[str, Stream], name: str
-) -> None:
+def test_a_line_that_is_no_text_is_refused_after_those_before_it(streams: dict[str, Stream], name: str) -> None:
     if name == "rescore":
         pytest.skip("the lines of a list are written by the test")
     lines: list[Any] = ["a", "the dog", None, "a"]
@@ -117,8 +114,7 @@ def test_a_line_that_is_no_text_is_refused_by_its_number_after_those_before_it(
     assert found == list(streams[name](lines[:2]))
 
 
-def test_the_same_prompt_is_continued_by_draws_of_its_number(untrained_language_model: LanguageModelPredictor) -> None:
-    model = untrained_language_model
+def test_the_same_prompt_is_continued_by_draws_of_its_number(model: LanguageModelPredictor) -> None:
     prompts = ["the", "the", "a man", "", "the"]
     found = [one.text for one in model.generate_stream(prompts, length=20, seed=3)]
     assert found[0] == model.generate("the", length=20, seed=3, lines=1).text
@@ -130,9 +126,7 @@ def test_the_same_prompt_is_continued_by_draws_of_its_number(untrained_language_
         assert together == [model.generate(prompt, length=9, beam=beam, lines=1) for prompt in prompts]
 
 
-def test_lines_of_a_list_are_refused_by_their_number_after_those_before_them(
-    untrained_language_model: LanguageModelPredictor,
-) -> None:
+def test_lines_of_a_list_are_refused_by_their_number_after_those_before_them(model: LanguageModelPredictor) -> None:
     good, moses = "0 ||| a man ||| tm= -1 ||| -1", FORMATS["moses"]
     for line, error, said in (
         ("a man", DataError, "list:3 should read NUMBER"),
@@ -141,16 +135,14 @@ def test_lines_of_a_list_are_refused_by_their_number_after_those_before_them(
     ):
         found: list[str] = []
         with pytest.raises(error, match=said):
-            for one, score in untrained_language_model.rescore_stream([good, good, line, good], moses, where="list"):
+            for one, score in model.rescore_stream([good, good, line, good], moses, where="list"):
                 found.append(one)
                 assert f"LM0= {score.nats:.6f}" in one
         assert len(found) == 2
     with pytest.raises(ConfigError, match="name of a feature"):
-        untrained_language_model.rescore_stream([good], moses, feature="a b")
+        model.rescore_stream([good], moses, feature="a b")
 
 
-def test_running_text_is_scored_under_limits_too(untrained_language_model: LanguageModelPredictor) -> None:
-    from anaphora.evaluation.adaptation import Dynamic
-
+def test_running_text_is_scored_under_limits_too(model: LanguageModelPredictor) -> None:
     with pytest.raises(DeadlineError, match="line 1"):
-        list(untrained_language_model.score_stream(["a"], Dynamic(learning_rate=0.1), limits=Limits(deadline=0)))
+        list(model.score_stream(["a"], Dynamic(learning_rate=0.1), limits=Limits(deadline=0)))

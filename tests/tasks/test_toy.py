@@ -13,15 +13,10 @@ from .conftest import set_all, shown
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, toy_book: Path) -> Path:
-    """The toy is registered; a folder with its data."""
+    """The toy is registered; a text for it."""
     monkeypatch.setitem(registry.TASKS, "count-letters", "tests.tasks.toy")
-    folder = tmp_path / "book"
-    folder.mkdir()
-    lines = toy_book.read_text().splitlines(keepends=True)
-    for name, chosen in (("train", lines[:30]), ("val", lines[30:35]), ("test", lines[35:])):
-        (folder / f"{name}.txt").write_text("".join(chosen))
     monkeypatch.chdir(tmp_path)
-    return folder
+    return toy_book
 
 
 def test_a_task_trains_resumes_evaluates_and_predicts(toy: Path) -> None:
@@ -36,7 +31,7 @@ def test_a_task_trains_resumes_evaluates_and_predicts(toy: Path) -> None:
     assert shown("evaluate", "whole", "--json").split["nats"] < 0
     refused = shown("evaluate", "whole", "--beam", "3", code=2).err
     assert "whole is a letter counter, which has no use for a beam" in refused
-    assert len(shown("score", "whole", toy / "test.txt").lines) == 5
+    assert len(shown("score", "whole", toy).lines) == 40
 
 
 def test_a_task_shows_up_in_settings_recipes_check_and_info(toy: Path) -> None:
@@ -45,7 +40,6 @@ def test_a_task_shows_up_in_settings_recipes_check_and_info(toy: Path) -> None:
     shown("check", "letter-counts", "--data", toy, "--trial", "0")
     begin = ["train", "letter-counts", "--data", toy, "--run", "run", "--set"]
     assert "letters.start" in shown(*begin, "letters.start=-1.0", code=2).err
-    assert "letters start from no other run" in shown(*begin, "start.run=other", code=2).err
     shown(*begin, "letters.start=1.0")
     info = shown("info", "run").out
     assert "count-letters" in info and "letters.start=1.0" in info

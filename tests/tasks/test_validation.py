@@ -1,6 +1,7 @@
 """The figures by which training chooses its best checkpoint, against those of the finished run."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,17 +13,13 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.registry import parse, task_of
+from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.training_job import TrainingContext
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.training import TranslationJob
 from anaphora.tasks.translation.translation import Translation
-
-
-def changed(experiment: ExperimentBase, table: str, **options: object) -> ExperimentBase:
-    tables = experiment.tables()
-    return parse(tables | {table: tables[table] | options}, "changed.toml")
+from tests.experiment.runs import changed
 
 
 def figures_of_best(path: Path) -> dict[str, float]:
@@ -32,17 +29,13 @@ def figures_of_best(path: Path) -> dict[str, float]:
     return run.validation(best)
 
 
-def test_the_validation_loss_of_a_translator_is_what_its_pairs_cost_a_unit(
-    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
-) -> None:
+def test_validation_loss_is_the_loss_of_the_pairs(translator: ExperimentBase, toy_pairs: Path, tmp_path: Path) -> None:
     for side, lines in (("en", ["a", "bec", "adgaecbdf"]), ("fr", ["ab", "ceb", "f"])):  # mean of pairs is another
         (toy_pairs / f"val.{side}").write_text("".join(f"{line}\n" for line in lines))
     train(translator, tmp_path / "run")
-    model = anaphora.load(tmp_path / "run")
-    assert isinstance(model, TranslationPredictor)
-    scored = model.score_pairs(
-        *((toy_pairs / f"val.{side}").read_text().splitlines() for side in ("en", "fr")), attention=True
-    )
+    model = anaphora.load(tmp_path / "run", kind=TranslationPredictor)
+    sides = ((toy_pairs / f"val.{side}").read_text().splitlines() for side in ("en", "fr"))
+    scored = model.score_pairs(*sides, attention=True)
     cost = -sum(pair.score for pair in scored) / sum(len(pair.target_pieces) for pair in scored)
     assert figures_of_best(tmp_path / "run")["loss"] == pytest.approx(cost, rel=1e-5)
 
@@ -61,8 +54,7 @@ def test_the_validation_figures_of_a_language_model_are_those_of_its_text(
     valid = folder / "valid.txt"
     valid.write_text("a little line\nof the book\n\nnumber 7\n")
     train(read_experiment(tiny_language_model.read_text(), "tiny.toml", settings, data=[folder]), tmp_path / "run")
-    model = anaphora.load(tmp_path / "run")
-    assert isinstance(model, anaphora.LanguageModelPredictor)
+    model = anaphora.load(tmp_path / "run", kind=anaphora.LanguageModelPredictor)
     found = model.evaluate(valid.read_text().splitlines())
     figures = figures_of_best(tmp_path / "run")
     assert figures["loss"] == pytest.approx(found.nats / found.tokens, rel=1e-5)
@@ -77,14 +69,11 @@ def test_validation_by_bleu_searches_as_it_is_told_to_and_compares_each_output_w
     references = ["a", "a b c d e", "a c e a c e", "b d f b d"]
     for side, lines in (("en", sources), ("fr", references)):
         (toy_pairs / f"val.{side}").write_text("".join(f"{line}\n" for line in lines))
-    by_bleu = changed(translator, "training", metric="bleu")
-    experiment = changed(by_bleu, "evaluation", validation_beam=3, beam=7)
+    experiment = changed(translator, "training.metric=bleu", "evaluation.validation_beam=3", "evaluation.beam=7")
     train(translator, tmp_path / "run")
     run, asked = Run.open(tmp_path / "run"), list[int]()
 
-    def copied(
-        self: TranslationPredictor, texts: tuple[str, ...], *, beam: int, protect: tuple[str, ...]
-    ) -> list[Translation]:
+    def copied(self: Any, texts: tuple[str, ...], *, beam: int, protect: tuple[str, ...]) -> list[Translation]:
         asked.append(beam)
         assert protect == ()  # scores are those of the network alone
         return [Translation(text, 0.0, True, (), (), None) for text in texts]
@@ -92,9 +81,8 @@ def test_validation_by_bleu_searches_as_it_is_told_to_and_compares_each_output_w
     monkeypatch.setattr(TranslationPredictor, "translate", copied)
     tokenizers = run.tokenizers()
     model = task_of(experiment).build(experiment, tokenizers, "test").eval()
-    validate = TranslationJob(experiment, silent).validation(
-        TrainingContext(run, experiment, model, tokenizers), silent
-    )
+    context = TrainingContext(run, experiment, model, tokenizers)
+    validate = TranslationJob(experiment, silent).validation(context, silent)
     with torch.no_grad():
         figures = validate(model)
     assert figures["bleu"] == pytest.approx(bleu(sources[1:], references[1:], language="fr").value)

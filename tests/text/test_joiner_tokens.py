@@ -27,10 +27,6 @@ WRITTEN = [
 ]
 
 
-def in_words(line: str, language: str) -> list[str]:
-    return JoinerTokens(language).split(line)
-
-
 @given(st.text(st.characters(exclude_characters=JOINER, exclude_categories=["Cs"])), st.sampled_from(LANGUAGES))
 def test_any_text_comes_back_from_its_tokens(text: str, language: str) -> None:
     tokens = JoinerTokens(language)
@@ -59,7 +55,7 @@ def test_a_line_of_known_words_is_decoded_as_it_was_written(line: str, language:
     ],
 )
 def test_signs_are_marked_where_no_space_stands(language: str, line: str, tokens: str) -> None:
-    assert in_words(line, language) == tokens.split(" ")
+    assert JoinerTokens(language).split(line) == tokens.split(" ")
 
 
 def test_the_mark_itself_reads_as_its_full_width_form() -> None:

@@ -21,11 +21,7 @@ from anaphora.text.special_tokens import without_special_tokens
 )
 def test_special_tokens_at_the_ends_are_left_out(line: str) -> None:
     assert without_special_tokens(line) == "A man ."
-
-
-@pytest.mark.parametrize("line", ["<s>", "</s>", "<s> </s>", "<eos>", "<pad> <pad>"])
-def test_a_line_of_special_tokens_is_empty(line: str) -> None:
-    assert without_special_tokens(line) == ""
+    assert without_special_tokens(line.replace("A man .", "")) == ""
 
 
 @pytest.mark.parametrize(

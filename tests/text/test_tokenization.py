@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,15 +17,8 @@ ENGLISH = ["The man walks.", "A woman reads.", "Two dogs run."] * 4
 FRENCH = ["L'homme marche.", "Une femme lit.", "Deux chiens courent."] * 4
 
 
-def english() -> Iterator[str]:
-    return iter(ENGLISH)
-
-
-def french() -> Iterator[str]:
-    return iter(FRENCH)
-
-
-SIDES = {"source": english, "target": french}
+SIDES: dict[str, Callable[[], Iterator[str]]] = {"source": lambda: iter(ENGLISH), "target": lambda: iter(FRENCH)}
+ALONE = {"text": SIDES["source"]}
 CONFIGS = [
     Bpe(size=330),
     Bpe(size=300, joint=False, lowercase=True),
@@ -60,7 +53,7 @@ def test_what_comes_back_encodes_identically_and_joint_sides_share_one_vocabular
 
 
 def test_one_side_alone_is_called_by_its_name(tmp_path: Path) -> None:
-    save(fit(Character(joint=True), {"text": english}), tmp_path)
+    save(fit(Character(joint=True), ALONE), tmp_path)
     assert (tmp_path / "text").is_file()
     assert list(load(Character(joint=True), tmp_path)) == ["text"]
 
@@ -86,7 +79,7 @@ def test_what_a_text_lacks_or_loses_is_said(config: AnyTokenizer, lines: list[st
     assert isinstance(note, Note) and note.text.startswith(said)
     assert note.warning == (lines is not ENGLISH)
     if note.warning:
-        fit(config, {"text": english}, events.append)
+        fit(config, ALONE, events.append)
         assert events == [note]
 
 
@@ -153,7 +146,7 @@ def test_every_side_is_lower_cased_as_its_language_does(tmp_path: Path, config: 
 
 def test_a_vocabulary_that_names_no_casing_keeps_that_of_unicode(tmp_path: Path) -> None:
     config = Character(lowercase=True)
-    save(fit(config, {"text": english}, languages={"text": "tr"}), tmp_path)
+    save(fit(config, ALONE, languages={"text": "tr"}), tmp_path)
     index = json.loads((tmp_path / "vocabulary.json").read_text())
     assert index["sides"]["text"].pop("casing") == "tr"
     (tmp_path / "vocabulary.json").write_text(json.dumps(index))

@@ -12,6 +12,7 @@ from anaphora.evaluation.alignment import words_of
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.normalise import normalise
+from anaphora.text.segmentation import Segmentation
 from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenization import Byte
@@ -46,7 +47,14 @@ def test_encoding_never_fails_nor_makes_marks(tokenizer: Tokenizer, text: str) -
     assert len(tokenizer.pieces(ids)) == len(ids)
 
 
-@EVERY
+WORDS: list[Segmentation] = ["joiner", "moses", "whitespace"]
+BY_WORDS = [
+    WordTokenizer.learn(LINES, size=100, least=1, lowercase=False, segmentation=segmentation, language="en")
+    for segmentation in WORDS
+]
+
+
+@pytest.mark.parametrize("tokenizer", [*MADE.values(), *BY_WORDS])
 @given(text=st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"])))
 def test_every_unit_belongs_to_a_word_between_ascii_white_space_or_stands_behind_them(
     tokenizer: Tokenizer, text: str

@@ -13,9 +13,7 @@ SPANISH = ["soy maestro", "cómo estás", 'buen "día" - él', "algo bueno..."] 
 
 
 @pytest.mark.parametrize("apostrophe", "'’ʼʹ′‘´＇")
-def test_a_source_with_another_apostrophe_has_the_tokens_of_the_one_in_training(
-    tmp_path: Path, apostrophe: str
-) -> None:
+def test_another_apostrophe_has_the_tokens_of_the_one_in_training(tmp_path: Path, apostrophe: str) -> None:
     config = Bpe(size=400, unify_variants=True)
     save(fit(config, {"source": lambda: iter(GUARANI), "target": lambda: iter(SPANISH)}), tmp_path)
     source = load(config, tmp_path)["source"]

@@ -3,32 +3,20 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import ConfigError
-from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.subwords import SubwordTokenizer
-from anaphora.text.symbols import SymbolTokenizer
-from anaphora.text.tokenization import AnyTokenizer, Bpe, Character, Symbol, Unigram, Word, load, save
+from anaphora.text.tokenization import AnyTokenizer, Bpe, Character, Symbol, Unigram, Word, fit, load, save
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.vocabulary_extension import extend_tokenizer
-from anaphora.text.words import WordTokenizer
 
 OLD = ["the old man walks and walks", "a man talks to the dog"]
 CONFIG: dict[str, AnyTokenizer] = {
-    **{"bpe": Bpe(), "character": Character(), "word": Word(segmentation="whitespace")},
+    **{"bpe": Bpe(size=340), "character": Character(), "word": Word(segmentation="whitespace")},
     **{"symbol": Symbol(), "separated": Symbol(source="separated")},
 }
 NEW = ["Гарри the wizard wands walks", "the wizard dog 中文"]
 
 
 def learnt(kind: str, lines: list[str]) -> Tokenizer:
-    if kind == "character":
-        return CharacterTokenizer.learn(lines, lowercase=False, least=1)
-    if kind in ("symbol", "separated"):
-        separated = kind == "separated"
-        strings = map(SymbolTokenizer((), lowercase=False, separated=separated).symbols_of, lines)
-        return SymbolTokenizer.learn(strings, lowercase=False, least=1).beside(separated)
-    if kind == "word":
-        return WordTokenizer.learn(lines, size=100, least=1, lowercase=False, segmentation="whitespace", language="en")
-    return SubwordTokenizer.learn(lines * 20, size=340, lowercase=False, byte_fallback=True)
+    return fit(CONFIG[kind], {"source": lambda: iter(lines * 20)})["source"]
 
 
 @pytest.mark.parametrize("kind", CONFIG)
@@ -43,8 +31,8 @@ def test_old_units_keep_their_ids_and_new_ones_are_appended_once_used_and_kept(k
         ids = both.encode(line)
         assert both.decode(ids) == line
         assert max(ids) >= old.symbols.size and len(ids) <= len(old.encode(line))
-    save({"text": both}, tmp_path)
-    reread = load(CONFIG[kind], tmp_path)["text"]
+    save({"source": both}, tmp_path)
+    reread = load(CONFIG[kind], tmp_path)["source"]
     assert [reread.encode(line) for line in OLD + NEW] == [both.encode(line) for line in OLD + NEW]
     assert extend_tokenizer(CONFIG[kind], old, old) is old
 

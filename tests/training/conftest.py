@@ -1,9 +1,5 @@
 """The toy training: sessions in this process, and a trainer in other processes that may be killed."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,9 +12,10 @@ from anaphora.run import Run
 from anaphora.training.best_checkpoint import Better
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, never, train
+from tests.conftest import asking
 from tests.training import toy
 
-Answer = dict[str, Any]
+Trainer = Callable[..., dict[str, Any]]
 
 
 class Session:
@@ -62,21 +59,7 @@ def weights_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 @pytest.fixture(scope="session")
-def trainer() -> Iterator[Callable[..., Answer]]:
+def trainer() -> Iterator[Trainer]:
     """``trainer(folder=..., kill_at=...)`` trains in a process of its own and says how that ended."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        [sys.executable, toy.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdin is not None and process.stdout is not None
-        requests, answers = process.stdin, process.stdout
-        answers.readline()  # it is ready
-
-        def ask(**request: Any) -> Answer:
-            requests.write(json.dumps(request, default=str) + "\n")
-            requests.flush()
-            answer: Answer = json.loads(answers.readline())
-            return answer
-
+    with asking("tests.training.toy") as ask:
         yield ask
-        requests.close()

@@ -8,12 +8,8 @@ from anaphora.training.best_checkpoint import BestCheckpoint
 
 def test_only_a_strictly_better_value_is_an_improvement() -> None:
     best = BestCheckpoint("loss", "lower")
-    assert [best.observe({"loss": value}, update) for update, value in enumerate([2.0, 2.0, 1.0, 3.0], 1)] == [
-        True,
-        False,
-        True,
-        False,
-    ]
+    improved = [best.observe({"loss": value}, update) for update, value in enumerate([2.0, 2.0, 1.0, 3.0], 1)]
+    assert improved == [True, False, True, False]
     assert (best.update, best.since, best.metrics) == (3, 1, {"loss": 1.0})
 
 

@@ -3,7 +3,6 @@
 import copy
 import tomllib
 import warnings
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ META = torch.device("meta")
 
 
 def recipe(name: str) -> dict[str, Any]:
-    return tomllib.loads((resources.files("anaphora.recipes") / f"{name}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(recipes.read(name))
 
 
 # neither networks, nor words that are spelt: how many different ones a batch has hangs on values

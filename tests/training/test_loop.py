@@ -1,5 +1,4 @@
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
@@ -18,9 +17,10 @@ from anaphora.kernels.parts import Unit
 from anaphora.kernels.program import Program
 from anaphora.nn.randomness import dropout_mask
 from anaphora.run.weights import as_tensors
+from tests.runtimes import threads
 from tests.training import toy
 
-from .conftest import Session, weights_of
+from .conftest import Session, Trainer, weights_of
 
 
 class Sketched(AutogradCell):
@@ -68,9 +68,7 @@ def test_a_checkpoint_is_saved_at_every_validation_at_the_latest_at_the_end(
     assert [event.update for event in session.of(Saved)] == [update for update, _ in expected]
 
 
-def test_the_model_is_validated_in_evaluation_mode_without_gradients_and_trained_in_training_mode(
-    session: Session,
-) -> None:
+def test_validation_is_in_evaluation_mode_without_gradients_and_training_in_training_mode(session: Session) -> None:
     modes = []
 
     def validate(model: torch.nn.Module) -> Mapping[str, float]:
@@ -104,19 +102,9 @@ def test_a_batch_multiplies_the_learning_rate_of_its_update(session: Session) ->
     assert [event.rate for event in session.of(Update)] == pytest.approx([0.6, 0.3, 0.2, 0.15, 0.12, 0.1])
 
 
-@contextmanager
-def at_every_step(look: Callable[[torch.optim.Optimizer], None]) -> Iterator[None]:
-    """Within it, ``look`` sees the optimizer before every step."""
-    hook = register_optimizer_step_pre_hook(lambda optimizer, *_: look(optimizer))
-    try:
-        yield
-    finally:
-        hook.remove()
-
-
 def test_the_rate_that_is_reported_is_the_rate_of_the_step(session: Session) -> None:
     used: list[float] = []
-    with at_every_step(lambda optimizer: used.append(optimizer.param_groups[0]["lr"])):
+    with register_optimizer_step_pre_hook(lambda optimizer, *_: used.append(optimizer.param_groups[0]["lr"])):
         session.train(
             epochs=3,
             optimizer={"kind": "sgd", "learning_rate": 1.0},
@@ -149,10 +137,10 @@ def clipped(session: Session, **training: Any) -> list[torch.Tensor]:
     """The gradients of every step, laid end to end."""
     steps: list[torch.Tensor] = []
 
-    def keep(_: torch.optim.Optimizer) -> None:
+    def keep(*_: Any) -> None:
         steps.append(torch.cat([w.grad.flatten() for w in session.model.parameters() if w.grad is not None]))
 
-    with at_every_step(keep):
+    with register_optimizer_step_pre_hook(keep):
         session.train(epochs=1, **training)
     return steps
 
@@ -233,11 +221,8 @@ def test_an_epoch_without_batches_is_refused(session: Session) -> None:
 
 def test_resuming_elsewhere_says_that_bits_may_differ_and_with_another_network_is_refused(session: Session) -> None:
     session.train(epochs=1)
-    torch.set_num_threads(2)
-    try:
+    with threads(2):
         session.train(epochs=2)
-    finally:
-        torch.set_num_threads(1)
     (note,) = session.of(Note)
     assert "with 1 thread on" in note.text and "2 threads" in note.text and "may differ" in note.text
     session.model.output = torch.nn.Linear(toy.WIDTH, 5)
@@ -246,7 +231,7 @@ def test_resuming_elsewhere_says_that_bits_may_differ_and_with_another_network_i
         session.train(epochs=3)
 
 
-def test_freed_memory_costs_no_page_faults_when_it_is_asked_for_again(trainer: Callable[..., dict[str, Any]]) -> None:
+def test_freed_memory_costs_no_page_faults_when_it_is_asked_for_again(trainer: Trainer) -> None:
     found = trainer(keeps_freed_memory=True)
     if not found["known"]:
         pytest.skip("this C library has no such setting")

@@ -1,6 +1,5 @@
 """Training that was killed and resumed gives the same bits as if left alone; a damaged or full folder is named."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +8,9 @@ import pytest
 from anaphora.run import Run
 from tests.faults.tasks import everything
 
-Trainer = Callable[..., dict[str, Any]]
+from .conftest import Trainer
+
 SIGKILL = 9
-
-
-def cursor_of(kept: dict[str, Any]) -> dict[str, Any]:
-    cursor: dict[str, Any] = kept["checkpoints/step-18/state.json"]["cursor"]
-    return cursor
-
-
-@pytest.fixture(scope="module")
-def undisturbed(trainer: Trainer, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], int]:
-    """What is left by a training that nothing happened to, and the file operations that it took."""
-    folder = tmp_path_factory.mktemp("undisturbed") / "run"
-    operations = trainer(folder=folder)["operations"]
-    return everything(folder), operations
 
 
 def killed_and_resumed(trainer: Trainer, folder: Path, kill_at: int, **request: Any) -> dict[str, Any]:
@@ -32,21 +19,22 @@ def killed_and_resumed(trainer: Trainer, folder: Path, kill_at: int, **request: 
     return everything(folder)
 
 
-def test_the_undisturbed_training_does_all_that_is_tested(undisturbed: tuple[dict[str, Any], int]) -> None:
-    expected, _ = undisturbed
-    assert expected["latest"] == b"step-18\n" and len(expected["metrics.jsonl"]) == 18 + 5
-    tensors = expected["checkpoints/step-18/optimizer.safetensors"]
+def assert_resumes_to_the_same_bits(trainer: Trainer, at: Path, *shares: float, **request: Any) -> dict[str, Any]:
+    """Kill trainings after these shares of their file operations; return what one leaves that nothing happened to."""
+    operations = trainer(folder=at / "whole" / "run", **request)["operations"]
+    expected = everything(at / "whole" / "run")
+    for share in shares:
+        assert killed_and_resumed(trainer, at / str(share) / "run", round(operations * share), **request) == expected
+    return expected
+
+
+def test_a_killed_training_resumes_to_the_same_bits(trainer: Trainer, tmp_path: Path) -> None:
+    left = assert_resumes_to_the_same_bits(trainer, tmp_path, 0.03, 0.35, 0.65, 0.9, 0.999)
+    assert left["latest"] == b"step-18\n" and len(left["metrics.jsonl"]) == 18 + 5
+    tensors = left["checkpoints/step-18/optimizer.safetensors"]
     assert b"carry/h" in tensors and b"optimizer/exp_avg/embedding.weight" in tensors
     assert b"output.weight" not in tensors  # tied, so kept once
-    assert cursor_of(expected)["update"] == 18
-
-
-@pytest.mark.parametrize("share", [0.03, 0.35, 0.65, 0.9, 0.999])
-def test_a_killed_training_resumes_to_the_same_bits(
-    trainer: Trainer, undisturbed: tuple[dict[str, Any], int], tmp_path: Path, share: float
-) -> None:
-    expected, operations = undisturbed
-    assert killed_and_resumed(trainer, tmp_path / "run", round(operations * share)) == expected
+    assert left["checkpoints/step-18/state.json"]["cursor"]["update"] == 18
 
 
 @pytest.mark.matrix
@@ -64,45 +52,28 @@ def test_a_killed_training_resumes_to_the_same_bits(
     ],
     ids=lambda training: str(training["optimizer"]),
 )
-def test_every_rule_and_schedule_resumes_to_the_same_bits(
-    trainer: Trainer, tmp_path: Path, training: dict[str, Any]
-) -> None:
-    operations = trainer(folder=tmp_path / "whole" / "run", training=training)["operations"]
-    expected = everything(tmp_path / "whole" / "run")
-    for share in (0.4, 0.8):
-        folder = tmp_path / str(share) / "run"
-        assert killed_and_resumed(trainer, folder, round(operations * share), training=training) == expected
+def test_every_rule_resumes_to_the_same_bits(trainer: Trainer, tmp_path: Path, training: dict[str, Any]) -> None:
+    assert_resumes_to_the_same_bits(trainer, tmp_path, 0.4, 0.8, training=training)
 
 
 def test_a_training_that_diverged_and_went_back_resumes_to_the_same_bits(trainer: Trainer, tmp_path: Path) -> None:
     fragile = {"optimizer": {"kind": "sgd", "learning_rate": 2.0}, "schedule": "constant", "skip_limit": 2}
     request = {"training": fragile | {"validate_every": 5, "save_every": 0}, "fragile": 1.6}
-    operations = trainer(folder=tmp_path / "whole" / "run", **request)["operations"]
-    expected = everything(tmp_path / "whole" / "run")
-    cursor = cursor_of(expected)
+    left = assert_resumes_to_the_same_bits(trainer, tmp_path, 0.3, 0.55, 0.8, **request)
+    cursor = left["checkpoints/step-18/state.json"]["cursor"]
     assert cursor["fallbacks"] >= 1
     assert cursor["rate_factor"] == 0.5 ** cursor["fallbacks"]
-    for share in (0.3, 0.55, 0.8):
-        folder = tmp_path / str(share) / "run"
-        assert killed_and_resumed(trainer, folder, round(operations * share), **request) == expected
 
 
-def test_a_training_killed_again_and_again_resumes_to_the_same_bits(
-    trainer: Trainer, undisturbed: tuple[dict[str, Any], int], tmp_path: Path
-) -> None:
+def test_a_training_killed_again_and_again_ends_as_one_left_alone(trainer: Trainer, tmp_path: Path) -> None:
+    expected = assert_resumes_to_the_same_bits(trainer, tmp_path)
     folder, kills = tmp_path / "run", 0
     while trainer(folder=folder, kill_at=130).get("signal") == SIGKILL:
         kills += 1
     assert kills >= 3
-    assert everything(folder) == undisturbed[0]
-
-
-def test_a_finished_training_is_left_as_it_is(
-    trainer: Trainer, undisturbed: tuple[dict[str, Any], int], tmp_path: Path
-) -> None:
-    trainer(folder=tmp_path / "run")
-    trainer(folder=tmp_path / "run")
-    assert everything(tmp_path / "run") == undisturbed[0]
+    assert everything(folder) == expected
+    trainer(folder=folder)
+    assert everything(folder) == expected
 
 
 @pytest.mark.parametrize("bound", [{"epochs": 1}, {"minutes": 1e-9}], ids=str)

@@ -1,6 +1,6 @@
 """A tiny carried language model over made-up ids, and a program that trains it in processes that may be killed.
 
-    python toy.py          reads one JSON request a line, answers each with one JSON line
+    python -m tests.training.toy          reads one JSON request a line, answers each with one JSON line
 
 Every request runs in a process forked from this one, which has imported everything and computed nothing: a killed
 training and its resumption share no more than two runs of a command do, and each costs milliseconds.
@@ -12,8 +12,7 @@ import os
 import resource
 import signal
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +116,7 @@ def make_fragile(model: torch.nn.Module, bound: float) -> None:
     model.register_forward_hook(hook)
 
 
-def conduct(folder: str, training: dict[str, Any], batches: int, fragile: float = 0.0) -> None:
+def conduct(folder: str, training: dict[str, Any], fragile: float) -> None:
     """Start or resume a training in ``folder``."""
     torch.set_num_threads(1)
     path = Path(folder)
@@ -125,7 +124,7 @@ def conduct(folder: str, training: dict[str, Any], batches: int, fragile: float 
     model = ToyModel()
     if fragile:
         make_fragile(model, fragile)
-    train(model, ToyBatches(batches), TrainingConfig.parse(TRAINING | training, "test"), run, validate)
+    train(model, ToyBatches(), TrainingConfig.parse(TRAINING | training, "test"), run, validate)
 
 
 WRITE = os.write
@@ -172,38 +171,38 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         if request.get("file_limit"):
             resource.setrlimit(resource.RLIMIT_FSIZE, (request["file_limit"],) * 2)
-        conduct(request["folder"], request.get("training", {}), request.get("batches", 6), request.get("fragile", 0.0))
+        conduct(request["folder"], request.get("training", {}), request.get("fragile", 0.0))
     except Exception as error:
         return {"error": type(error).__name__, "message": str(error)}
     return {"operations": counted[0]}
 
 
-def in_a_child(request: dict[str, Any]) -> dict[str, Any]:
-    """The answer of a process forked for this request alone, or the signal that killed it."""
+def fork(answer: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    """Answer in a process of its own; what is returned waits for that, and returns it or the signal that killed it."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        message = json.dumps(answer(request)).encode()
-        WRITE(writing, message)
+        WRITE(writing, json.dumps(answer()).encode())
         os._exit(0)
     os.close(writing)
-    if request.get("kill_after"):
-        time.sleep(request["kill_after"])
-        os.kill(child, signal.SIGKILL)
-    with open(reading, "rb") as pipe:
-        message = pipe.read()
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    reply: dict[str, Any] = {"signal": -status} if status < 0 else json.loads(message)
-    return reply
+
+    def wait() -> dict[str, Any]:
+        with open(reading, "rb") as pipe:
+            message = pipe.read()
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        found: dict[str, Any] = {"signal": -status} if status < 0 else json.loads(message)
+        return found
+
+    return wait
 
 
-def serve() -> None:
+def serve(answer: Callable[[dict[str, Any]], Any]) -> None:
     """Answer requests from standard input, one JSON object a line."""
-    importlib.import_module("torch._dynamo")  # which the first optimizer of a process would import, for two seconds
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
-        print(json.dumps(in_a_child(json.loads(line))), flush=True)
+        print(json.dumps(answer(json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":
-    serve()
+    importlib.import_module("torch._dynamo")  # which the first optimizer of a process would import, for two seconds
+    serve(lambda request: fork(lambda: answer(request))())

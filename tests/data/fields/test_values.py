@@ -11,22 +11,10 @@ from anaphora.data.example_store import example_store
 from anaphora.data.fields.values import NextValues, PreviousValues, Scale, Values
 from anaphora.data.fields.vectors import moments
 from anaphora.data.finding import Names
-from anaphora.data.traces import TraceCorpus, trace_splits
+from anaphora.data.traces import trace_splits
 from anaphora.errors import DataError
 from anaphora.formats.traces import Trace
 from anaphora.samples import handwriting
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> TraceCorpus:
-    folder = handwriting.write(tmp_path / "lines", train=12, valid=2, test=2)
-    return trace_splits([folder], Names("train", "val", "test")).train
-
-
-def scale_of(corpus: TraceCorpus) -> Scale:
-    raw = Scale(pen=True, offsets=False, upward=False)
-    mean, deviation = moments(corpus.examples(), raw.raw)
-    return Scale(True, False, False, tuple(mean), tuple(deviation))
 
 
 @pytest.mark.parametrize(("offset", "first"), [(0.0, False), (1e9, False), (1e9, True)])
@@ -48,20 +36,18 @@ def test_a_number_that_never_varies_has_the_deviation_1(value: float) -> None:
     assert moments(iter(traces), lambda trace: trace.values_TD) == ([value], [1.0])
 
 
-def stored(corpus: TraceCorpus, folder: Path, scale: Scale | None = None, **options: Any) -> tuple[Side, Side]:
-    scale = scale or scale_of(corpus)
-    fields = PreviousValues("values", scale), NextValues("values", scale)
-    store = example_store(corpus, fields, folder, noun="sequence", **options)
-    read, written = (Side(field, store.rows(field)) for field in fields)
-    return read, written
-
-
 def item(side: Side, row: int) -> np.ndarray[Any, Any]:
     return side.field.items(side.rows, np.array([row])).values_BTD[0]  # type: ignore[no-any-return, union-attr]
 
 
-def test_decoded_vectors_are_the_points_of_the_files(corpus: TraceCorpus, tmp_path: Path) -> None:
-    scale, (read, written) = scale_of(corpus), stored(corpus, tmp_path / "encoded")
+def test_decoded_vectors_are_the_points_of_the_files(tmp_path: Path) -> None:
+    folder = handwriting.write(tmp_path / "lines", train=12, valid=2, test=2)
+    corpus = trace_splits([folder], Names("train", "val", "test")).train
+    mean, deviation = moments(corpus.examples(), Scale(pen=True, offsets=False, upward=False).raw)
+    scale = Scale(True, False, False, tuple(mean), tuple(deviation))
+    fields = PreviousValues("values", scale), NextValues("values", scale)
+    store = example_store(corpus, fields, tmp_path / "encoded", noun="sequence")
+    read, written = (Side(field, store.rows(field)) for field in fields)
     every = np.concatenate([scale.encode(trace)[:, :2] for trace in corpus.examples()])
     assert np.allclose(every.mean(0), 0) and np.allclose(every.std(0), 1)
     for row, trace in enumerate(corpus.examples()):

@@ -20,17 +20,13 @@ WORDS, LETTERS = ["cat", "sees", "dog"], [*"catsedog"]
 SENTENCES = st.lists(st.lists(st.sampled_from([*WORDS, "catfish"]), min_size=1, max_size=6), min_size=1, max_size=5)
 
 
-def words_field() -> Words:
+@given(SENTENCES)
+def test_words_are_ids_with_their_characters(sentences: list[list[str]]) -> None:
     words, letters = (
         WordTokenizer(list(dict.fromkeys(names)), lowercase=False, segmentation="whitespace", language="en")
         for names in (WORDS, LETTERS)
     )
-    return Words("words", words, letters, lambda example: example, longest=4)
-
-
-@given(SENTENCES)
-def test_words_are_ids_with_their_characters(sentences: list[list[str]]) -> None:
-    field = words_field()
+    field = Words("words", words, letters, lambda example: example, longest=4)
     side = Side.of(field, [field.encode([sentence], str) for sentence in sentences])
     assert side.lengths.tolist() == list(map(len, sentences))
     ids = field.items(side.rows, np.arange(len(sentences)))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.entry import Entry
@@ -13,6 +14,11 @@ def document_of(folder: Path, name: str, content: str | bytes, languages: tuple[
     """A file with this content, its format known by that."""
     path = _written(folder, name, content)
     return Document.read(path, kind_of(path), languages)
+
+
+def read_document(name: str, content: str | bytes, languages: tuple[str, str] = ("en", "de")) -> Document:
+    with TemporaryDirectory() as folder:
+        return document_of(Path(folder), name, content, languages)
 
 
 def entries_of(folder: Path, name: str, content: str | bytes, languages: tuple[str, str] = ("en", "de")) -> list[Entry]:
@@ -43,9 +49,9 @@ def filled(document: Document, translate: Callable[[str], str] = str.upper) -> b
     )
 
 
-def filled_text(folder: Path, name: str, content: str, translate: Callable[[str], str] = str.upper) -> str:
+def filled_text(name: str, content: str, translate: Callable[[str], str] = str.upper) -> str:
     """The same from text to text; the document without translations is checked to stay as it is."""
-    document = document_of(folder, name, content)
+    document = read_document(name, content)
     assert document.fill({}) == content.encode()
     return filled(document, translate).decode()
 
@@ -55,12 +61,15 @@ def in_capitals(text: str) -> str:
     return re.sub("_.", lambda found: found[0].upper(), text)
 
 
-def pairs_of(
-    folder: Path, name: str, content: str | bytes, languages: tuple[str, str] = ("en", "de")
-) -> list[tuple[str, str]]:
-    return [(entry.source, entry.target) for entry in entries_of(folder, name, content, languages) if not entry.skipped]
+def pairs_of(name: str, content: str | bytes, languages: tuple[str, str] = ("en", "de")) -> list[tuple[str, str]]:
+    return [(entry.source, entry.target) for entry in _entries_of(name, content, languages) if not entry.skipped]
 
 
-def skipped_of(folder: Path, name: str, content: str | bytes) -> list[tuple[int, str]]:
+def skipped_of(name: str, content: str | bytes) -> list[tuple[int, str]]:
     """The lines of the others, and why they are none."""
-    return [(entry.line, entry.skipped) for entry in entries_of(folder, name, content) if entry.skipped]
+    return [(entry.line, entry.skipped) for entry in _entries_of(name, content, ("en", "de")) if entry.skipped]
+
+
+def _entries_of(name: str, content: str | bytes, languages: tuple[str, str]) -> list[Entry]:
+    with TemporaryDirectory() as folder:
+        return entries_of(Path(folder), name, content, languages)

@@ -6,7 +6,6 @@ import time
 import tracemalloc
 from contextlib import suppress
 from itertools import chain, repeat
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from anaphora.errors import DataError
 from anaphora.formats.entries import document, markup
 from anaphora.formats.entries.po import Po
 from anaphora.formats.entries.tmx import Tmx
-from tests.formats.entries.filling import document_of, pairs_of
+from tests.formats.entries.filling import pairs_of, read_document
 from tests.memory_bound import memory_below
 
 UNIT = '<tu><tuv xml:lang="en"><seg>{}</seg></tuv><tuv xml:lang="de"><seg>x</seg></tuv></tu>'
@@ -38,17 +37,17 @@ LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
     ],
 )
 @pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
-def test_entities_are_refused(declared: str, codec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entities_are_refused(declared: str, codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "socket", None)
     attack = tmx("&l9;" * 10, f"<!DOCTYPE tmx [{declared}]>\n").encode(codec)
     with pytest.raises(DataError, match=r"m.tmx:2 declares an entity, which is never expanded"):
-        pairs_of(tmp_path, "m.tmx", attack)
+        pairs_of("m.tmx", attack)
 
 
 @pytest.mark.parametrize("head", ["", '<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n'])
-def test_an_entity_of_a_type_elsewhere_is_refused_rather_than_left_out(head: str, tmp_path: Path) -> None:
+def test_an_entity_of_a_type_elsewhere_is_refused_rather_than_left_out(head: str) -> None:
     with pytest.raises(DataError, match=r"m\.tmx:\d (has the entity &nbsp;|is no XML \(undefined entity\))"):
-        pairs_of(tmp_path, "m.tmx", tmx("a&nbsp;b", head))
+        pairs_of("m.tmx", tmx("a&nbsp;b", head))
 
 
 TAGS = ("<a ", "<a x='", "<a b=c ", "<a /", "<a" + " " * 50, "<b>", "<p lang=de>", "&a", "</", "</a '", "<?", "<!--")
@@ -64,32 +63,32 @@ def test_a_page_whose_tags_and_comments_never_end_is_read_in_little_time(piece: 
 
 
 @pytest.mark.parametrize("depth", [300, 100_000])
-def test_depth_is_bounded(depth: int, tmp_path: Path) -> None:
+def test_depth_is_bounded(depth: int) -> None:
     with pytest.raises(DataError, match="nested deeper than 256 elements"):
-        pairs_of(tmp_path, "m.tmx", tmx("<hi>" * depth + "a" + "</hi>" * depth))
+        pairs_of("m.tmx", tmx("<hi>" * depth + "a" + "</hi>" * depth))
 
 
-def test_a_text_and_a_tag_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_and_a_tag_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markup, "LONGEST", 1000)
     with pytest.raises(DataError, match="has a text of more than 1,000 characters"):
-        pairs_of(tmp_path, "m.tmx", tmx("a" * 1001))
+        pairs_of("m.tmx", tmx("a" * 1001))
     monkeypatch.setattr("anaphora.formats.safe_xml.LONGEST", 100_000)
     with pytest.raises(DataError, match="has markup of more than 100,000 bytes"):
-        pairs_of(tmp_path, "m.tmx", tmx(f'<hi x="{"a" * 400_000}">b</hi>'))
+        pairs_of("m.tmx", tmx(f'<hi x="{"a" * 400_000}">b</hi>'))
 
 
-def test_a_packed_bomb_is_stopped_at_the_longest_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packed_bomb_is_stopped_at_the_longest_document(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document, "LONGEST", 1_000_000)
     packed = gzip.compress(tmx(" " * 8_000_000).encode())
     complaint = r"m\.tmx has more than 1,000,000 bytes: split it"
     with memory_below(4_000_000), pytest.raises(DataError, match=complaint):
-        document_of(tmp_path, "m.tmx", packed)
+        read_document("m.tmx", packed)
 
 
 @pytest.mark.parametrize("cut", [1, 60, 100])
-def test_a_file_that_ends_early_is_refused_with_its_line(cut: int, tmp_path: Path) -> None:
+def test_a_file_that_ends_early_is_refused_with_its_line(cut: int) -> None:
     with pytest.raises(DataError, match=r"m\.tmx:2 is no XML \(it ends before its last tag\)"):
-        pairs_of(tmp_path, "m.tmx", tmx("Open")[:-cut])
+        pairs_of("m.tmx", tmx("Open")[:-cut])
 
 
 def test_memory_is_that_of_an_entry() -> None:

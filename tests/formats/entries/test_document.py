@@ -1,18 +1,17 @@
 """Inline codes as short tags: numbered as they open, pairs alike, and only those of the text itself."""
 
 import re
-from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.formats.entries.filling import document_of
+from tests.formats.entries.filling import read_document
 from tests.formats.entries.test_xliff import first, trans_unit
 
 
-def sentences(folder: Path, name: str, content: str) -> list[str]:
-    document = document_of(folder, name, content)
+def sentences(name: str, content: str) -> list[str]:
+    document = read_document(name, content)
     return [text for entry in document.entries if entry.gap for text in document.sentences(entry.gap)]
 
 
@@ -30,9 +29,9 @@ def sentences(folder: Path, name: str, content: str) -> list[str]:
         ("a</b> b", ["a</b0> b"]),
     ],
 )
-def test_a_paragraph_of_a_page_has_short_tags(page: str, expected: list[str], tmp_path: Path) -> None:
+def test_a_paragraph_of_a_page_has_short_tags(page: str, expected: list[str]) -> None:
     before = "<html><body><h1>1</h1><p>ééé</p><p>"  # places count characters, not bytes
-    assert sentences(tmp_path, "a.html", f"{before}{page}</p>")[2:] == expected
+    assert sentences("a.html", f"{before}{page}</p>")[2:] == expected
 
 
 @pytest.mark.parametrize(
@@ -43,13 +42,13 @@ def test_a_paragraph_of_a_page_has_short_tags(page: str, expected: list[str], tm
         ('a <mrk mtype="protected">k</mrk> b', "a <m0>k</m0> b"),
     ],
 )
-def test_a_unit_of_xliff_has_short_tags(source: str, expected: str, tmp_path: Path) -> None:
-    assert sentences(tmp_path, "a.xlf", first(trans_unit(f"<source>{source}</source>"))) == [expected]
+def test_a_unit_of_xliff_has_short_tags(source: str, expected: str) -> None:
+    assert sentences("a.xlf", first(trans_unit(f"<source>{source}</source>"))) == [expected]
 
 
-def test_other_documents_have_none(tmp_path: Path) -> None:
-    assert sentences(tmp_path, "a.po", 'msgid "a <b>c</b>\\n d"\nmsgstr ""\n') == ["a <b>c</b> d"]
-    assert sentences(tmp_path, "a.srt", "1\n0:00:01,0 --> 0:00:02,0\n<i>- a</i>\n- b\n") == ["- a</i> - b"]
+def test_other_documents_have_none() -> None:
+    assert sentences("a.po", 'msgid "a <b>c</b>\\n d"\nmsgstr ""\n') == ["a <b>c</b> d"]
+    assert sentences("a.srt", "1\n0:00:01,0 --> 0:00:02,0\n<i>- a</i>\n- b\n") == ["- a</i> - b"]
 
 
 PIECES = st.recursive(
@@ -61,10 +60,9 @@ PIECES = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(pieces=st.lists(PIECES, max_size=5))
-def test_numbers_count_from_zero_and_no_text_is_lost(pieces: list[str], tmp_path: Path) -> None:
-    found = sentences(tmp_path, "a.html", f"<html><p>{''.join(pieces)}</p>")
+def test_numbers_count_from_zero_and_no_text_is_lost(pieces: list[str]) -> None:
+    found = sentences("a.html", f"<html><p>{''.join(pieces)}</p>")
     for sentence in found:
         numbers = [int(number) for number in re.findall(r"<[a-z]+(\d+)", sentence)]
         assert numbers == list(range(len(numbers)))

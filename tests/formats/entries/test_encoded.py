@@ -24,17 +24,17 @@ TMX = '<?xml version="1.0" encoding="{}"?>\n<tmx version="1.4"><body>' + UNIT + 
         ("Shift_JIS", None),
     ],
 )
-def test_a_file_is_read_in_the_encoding_that_it_declares(declared: str, codec: str | None, tmp_path: Path) -> None:
+def test_a_file_is_read_in_the_encoding_that_it_declares(declared: str, codec: str | None) -> None:
     text = TMX.format(declared)
     text, codec = (text, codec) if codec else (text.replace("Öffnen", "開く"), "shift_jis")
-    pairs = pairs_of(tmp_path, "m.tmx", text.encode(codec))
+    pairs = pairs_of("m.tmx", text.encode(codec))
     assert pairs == [("Open", "開く" if codec == "shift_jis" else "Öffnen")]
 
 
 @pytest.mark.parametrize("declared", ["UTF-7", "utf-32", "unicode_escape", "idna", "base64", "rot13", "none-such"])
-def test_other_encodings_are_refused(declared: str, tmp_path: Path) -> None:
+def test_other_encodings_are_refused(declared: str) -> None:
     with pytest.raises(DataError, match=f"declares the encoding '{declared}', which is not read"):
-        pairs_of(tmp_path, "m.tmx", TMX.format(declared).replace("Ö", "O"))
+        pairs_of("m.tmx", TMX.format(declared).replace("Ö", "O"))
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_kinds_of_files_declare_it_in_their_own_places(name: str, content: str, 
     assert Encoding(content.encode(), name, kind).codec == codec
 
 
-def test_wrong_bytes_are_refused_with_their_line(tmp_path: Path) -> None:
+def test_wrong_bytes_are_refused_with_their_line() -> None:
     with pytest.raises(DataError, match=r"m.tmx:2 should be utf-8, but has the byte 0xD6.*: correct the encoding that"):
-        pairs_of(tmp_path, "m.tmx", TMX.format("utf-8").encode("latin-1"))
+        pairs_of("m.tmx", TMX.format("utf-8").encode("latin-1"))
     with pytest.raises(DataError, match=r"a.srt:1 should be utf-8.*\): convert it to UTF-8, with  iconv -f ISO-8859-1"):
         list(Encoding(b"\xd6", "a.srt", "subtitles").decode([b"\xd6"]))
 

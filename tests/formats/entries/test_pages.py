@@ -1,15 +1,13 @@
 """HTML and SRT: which texts are translated, and all else as it was."""
 
-from pathlib import Path
-
 import pytest
 import regex
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anaphora.formats.entries.subtitles import wrap
 from anaphora.text.placeholders import PATTERNS
-from tests.formats.entries.filling import document_of, filled, filled_text, in_capitals
+from tests.formats.entries.filling import filled, filled_text, in_capitals, read_document
 
 PAGE = "<!DOCTYPE html>\n<html lang=en><head><title>_ü</title></head><body>\n{}</body></html>\n"
 HTML = [
@@ -53,17 +51,17 @@ TEMPLATES = [
 
 
 @pytest.mark.parametrize("page", HTML + TEMPLATES)
-def test_a_page_keeps_all_but_its_text(page: str, tmp_path: Path) -> None:
+def test_a_page_keeps_all_but_its_text(page: str) -> None:
     def translate(text: str) -> str:
         """Capitals outside of code, which a translator keeps."""
         pieces = regex.split(f"({PATTERNS['placeholders'].pattern})", text)
         return "".join(piece if place % 2 else piece.upper() for place, piece in enumerate(pieces))
 
     before = PAGE.format(page)
-    found = filled_text(tmp_path, "a.html", before, translate)
+    found = filled_text("a.html", before, translate)
     assert found == in_capitals(before).replace("lang=en", "lang=de")
     for line in (found, PAGE.format(f"é\n{page}\n<i>é</i>")):  # places count characters
-        assert filled_text(tmp_path, "a.html", line, lambda text: text) == line
+        assert filled_text("a.html", line, lambda text: text) == line
 
 
 @pytest.mark.parametrize(
@@ -77,11 +75,11 @@ def test_a_page_keeps_all_but_its_text(page: str, tmp_path: Path) -> None:
         ("<p lang=en>1</p><p lang=EN-us title=x>1</p>", '<p lang=en>1</p><p lang=de title="X">1</p>'),
     ],
 )
-def test_quotes_references_and_languages_follow_the_text(before: str, after: str, tmp_path: Path) -> None:
+def test_quotes_references_and_languages_follow_the_text(before: str, after: str) -> None:
     page = PAGE.replace("lang=en", "lang={}")
-    assert filled_text(tmp_path, "a.html", page.format("en", before)) == in_capitals(page).format("de", after)
+    assert filled_text("a.html", page.format("en", before)) == in_capitals(page).format("de", after)
     foreign = page.format("it", "<p>b</p>")
-    assert filled_text(tmp_path, "a.html", foreign) == foreign and document_of(tmp_path, "a.html", foreign).is_foreign
+    assert filled_text("a.html", foreign) == foreign and read_document("a.html", foreign).is_foreign
 
 
 CODE = st.sampled_from(["<%= x > 1 %>", "{{ x | y }}", "${a.b}", "<% if x %>", "{% else %}", "{# x #}", "{{{ a }}}"])
@@ -91,38 +89,36 @@ TAGS = st.sampled_from(
 
 
 @pytest.mark.parametrize("translation", ["a &lt; b", "a &copy b", "a&notit b", "a <b c", "a &"])
-def test_a_bare_sign_is_escaped_where_it_would_be_read_otherwise(translation: str, tmp_path: Path) -> None:
-    page = filled_text(tmp_path, "a.html", PAGE.format("<p>a & b < c</p>"), lambda _: translation)
-    entries = document_of(tmp_path, "b.html", page, ("de", "en")).entries
+def test_a_bare_sign_is_escaped_where_it_would_be_read_otherwise(translation: str) -> None:
+    page = filled_text("a.html", PAGE.format("<p>a & b < c</p>"), lambda _: translation)
+    entries = read_document("b.html", page, ("de", "en")).entries
     assert [entry.source for entry in entries] == [translation] * 2
 
 
 CHARACTERS = st.sampled_from(["&nbsp;", "&amp;", "&mdash;", "&#8364;", "é", " ", "a b", "R&D", "5 < 6", "&lt;i&gt;"])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(pieces=st.lists(CODE | TAGS | CHARACTERS, max_size=10))
-def test_code_tags_and_references_come_back_around_any_text(pieces: list[str], tmp_path: Path) -> None:
+def test_code_tags_and_references_come_back_around_any_text(pieces: list[str]) -> None:
     text = "<html>" + "".join(pieces)
-    document = document_of(tmp_path, "a.html", text)
+    document = read_document("a.html", text)
     assert filled(document, lambda text: text).decode() == text
     marked = filled(document, lambda text: f"{text}\0").decode().replace("\0", "")
     escaped = marked.replace("R&amp;D", "R&D").replace("5 &lt; 6", "5 < 6")
     assert escaped == text
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=st.text("<>/!-&;=\"' abpé\n\r?[]"))
 @example(text="<![a;")
 @example(text="a<![a b]>c<![ >d<![[")
-def test_no_page_is_too_odd(text: str, tmp_path: Path) -> None:
-    document = document_of(tmp_path, "a.html", f"<html>{text}")
-    again = document_of(tmp_path, "b.html", filled(document, lambda text: text))
+def test_no_page_is_too_odd(text: str) -> None:
+    document = read_document("a.html", f"<html>{text}")
+    again = read_document("b.html", filled(document, lambda text: text))
     assert [entry.source for entry in again.entries] == [entry.source for entry in document.entries]
 
 
-def test_blocks_are_entries_of_their_own_with_their_lines(tmp_path: Path) -> None:
-    document = document_of(tmp_path, "a.html", PAGE.format("<p>b <i>c</i>\nd</p>\n<td title='e'>f"))
+def test_blocks_are_entries_of_their_own_with_their_lines() -> None:
+    document = read_document("a.html", PAGE.format("<p>b <i>c</i>\nd</p>\n<td title='e'>f"))
     assert [(entry.line, entry.source) for entry in document.entries] == [(2, "_ü"), (3, "b c d"), (5, "e"), (5, "f")]
 
 
@@ -144,24 +140,23 @@ CUES = "1\n{}\n{}\n\n2\n{}\n_z\n"
         "WEBVTT\n\n{}\n_a\n\nb\n\nNOTE c\n\n{}\n_d\n",
     ],
 )
-def test_cues_keep_their_times_tags_and_number_of_lines(cues: str, tmp_path: Path) -> None:
+def test_cues_keep_their_times_tags_and_number_of_lines(cues: str) -> None:
     for mark, end in (("", "\n"), ("\ufeff", "\r\n")):
         text = mark + cues.format(*TIMES).replace("\n", end)
-        assert filled_text(tmp_path, "a.srt", text) == in_capitals(text)
-        assert all(entry.source[-1:] not in "127" for entry in document_of(tmp_path, "a.srt", text).entries)  # numbers
+        assert filled_text("a.srt", text) == in_capitals(text)
+        assert all(entry.source[-1:] not in "127" for entry in read_document("a.srt", text).entries)  # numbers
 
 
-def test_a_translation_is_set_in_as_many_lines_of_about_one_length(tmp_path: Path) -> None:
+def test_a_translation_is_set_in_as_many_lines_of_about_one_length() -> None:
     before, after = (CUES.format(TIMES[0], text, TIMES[1]) for text in ("one two three\nfour", "one two\nthree four"))
-    assert filled_text(tmp_path, "a.srt", before, lambda text: text) == after
+    assert filled_text("a.srt", before, lambda text: text) == after
 
 
-def test_every_speaker_has_a_text_of_his_own(tmp_path: Path) -> None:
+def test_every_speaker_has_a_text_of_his_own() -> None:
     cue = CUES.format(TIMES[0], "<i>- a</i> b\n- c\n\u2013 d <i>e</i>", TIMES[1])
-    [entry, _] = document_of(tmp_path, "a.srt", cue).entries
-    assert entry.gap and [(run.text.strip(), run.flow) for run in entry.gap.runs] == [
-        *(("- a", 0), ("b", 0), ("- c", 1), ("\u2013 d", 2), ("e", 2))
-    ]
+    [entry, _] = read_document("a.srt", cue).entries
+    runs = [("- a", 0), ("b", 0), ("- c", 1), ("\u2013 d", 2), ("e", 2)]
+    assert entry.gap and [(run.text.strip(), run.flow) for run in entry.gap.runs] == runs
 
 
 @given(st.text("ab ", max_size=30), st.integers(1, 4))

@@ -1,7 +1,6 @@
 """PO: what is a pair, plural forms, escapes, and lines that no catalogue has."""
 
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -36,19 +35,19 @@ HEAD = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Lang
         ('msgid "a"\nmsgstr "x"\n#: next\nmsgctxt ""\nmsgid ""\nmsgstr "z"\n', [("a", "x"), ("", "z")]),
     ],
 )
-def test_messages_are_pairs(message: str, pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_messages_are_pairs(message: str, pairs: list[tuple[str, str]]) -> None:
     for end in ("\n", "\r\n"):
-        assert pairs_of(tmp_path, "a.po", (HEAD + message).replace("\n", end)) == pairs
+        assert pairs_of("a.po", (HEAD + message).replace("\n", end)) == pairs
 
 
-def test_plural_forms_are_those_of_the_numbers_1_and_3(tmp_path: Path) -> None:
+def test_plural_forms_are_those_of_the_numbers_1_and_3() -> None:
     forms = "nplurals=6; plural=n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5"
     head = HEAD.replace("\n\n", f'\n"Plural-Forms: {forms};\\n"\n\n')
     text = 'msgid "a file"\nmsgid_plural "%d files"\n' + "".join(f'msgstr[{n}] "F{n}"\n' for n in range(6))
-    assert pairs_of(tmp_path, "a.po", head + text) == [("a file", "F1"), ("%d files", "F3")]
+    assert pairs_of("a.po", head + text) == [("a file", "F1"), ("%d files", "F3")]
 
 
-def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
+def test_what_is_no_pair_says_why_and_where() -> None:
     text = HEAD + (
         'msgid "a"\nmsgstr ""\n\n'
         '#, c-format, fuzzy\nmsgid "b"\nmsgstr "x"\n\n'
@@ -56,13 +55,13 @@ def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
         'msgid "e"\nmsgid_plural "f"\nmsgstr[0] "x"\nmsgstr[1] ""\n'
     )
     found = {6: "UNTRANSLATED", 10: "FUZZY", 13: "OBSOLETE", 16: "OBSOLETE", 19: "UNTRANSLATED"}
-    assert skipped_of(tmp_path, "a.po", text) == [(line, Reason[one]) for line, one in found.items()]
+    assert skipped_of("a.po", text) == [(line, Reason[one]) for line, one in found.items()]
 
 
-def test_the_header_says_which_language_it_is(tmp_path: Path) -> None:
+def test_the_header_says_which_language_it_is() -> None:
     text = HEAD.replace("de", "fr") + 'msgid "Open"\nmsgstr "Ouvrir"\n'
-    assert skipped_of(tmp_path, "a.po", text) == [(6, Reason.OTHER_LANGUAGES)]
-    assert pairs_of(tmp_path, "a.po", HEAD.replace("de", "de_AT") + 'msgid "a"\nmsgstr "b"\n') == [("a", "b")]
+    assert skipped_of("a.po", text) == [(6, Reason.OTHER_LANGUAGES)]
+    assert pairs_of("a.po", HEAD.replace("de", "de_AT") + 'msgid "a"\nmsgstr "b"\n') == [("a", "b")]
 
 
 @pytest.mark.parametrize(
@@ -77,12 +76,12 @@ def test_the_header_says_which_language_it_is(tmp_path: Path) -> None:
         ('msgid "a" msgstr\n\n', "a.po:6 has msgstr without a text: is the file whole"),
     ],
 )
-def test_other_lines_are_refused(lines: str, said: str, tmp_path: Path) -> None:
+def test_other_lines_are_refused(lines: str, said: str) -> None:
     with pytest.raises(DataError, match=said):
-        pairs_of(tmp_path, "a.po", HEAD + lines)
+        pairs_of("a.po", HEAD + lines)
 
 
-def test_a_text_needs_a_keyword(tmp_path: Path) -> None:
+def test_a_text_needs_a_keyword() -> None:
     with pytest.raises(DataError, match=r"a.po:1 has a text without a keyword"):
         list(Po("a.po", ("en", "de")).read([b'"a"\n']))
 

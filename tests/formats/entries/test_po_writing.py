@@ -7,11 +7,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
-from tests.formats.entries.filling import document_of, entries_of, fill_each, filled, filled_text
+from tests.formats.entries.filling import fill_each, filled, filled_text, read_document
 
 HEAD = (
     'msgid ""\nmsgstr ""\n"MIME-Version: 1.0\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
@@ -49,9 +49,9 @@ def complaints(content: bytes) -> str:
         ),
     ],
 )
-def test_a_message_gets_a_translation_that_is_fuzzy(before: str, after: str, tmp_path: Path) -> None:
+def test_a_message_gets_a_translation_that_is_fuzzy(before: str, after: str) -> None:
     for ends in ("\n", "\r\n"):
-        found = filled_text(tmp_path, "a.po", (HEAD + before).replace("\n", ends))
+        found = filled_text("a.po", (HEAD + before).replace("\n", ends))
         assert found == (HEAD + after).replace("\n", ends)
     assert complaints((HEAD + after).encode()) == ""
 
@@ -71,9 +71,7 @@ def test_a_message_gets_a_translation_that_is_fuzzy(before: str, after: str, tmp
         (ONE, ["", ""], ["%d FILES"]),
     ],
 )
-def test_all_plural_forms_are_filled_by_the_texts_of_those_that_are_missing(
-    head: str, given: list[str], forms: list[str], tmp_path: Path
-) -> None:
+def test_all_plural_forms_are_filled_by_the_missing_texts(head: str, given: list[str], forms: list[str]) -> None:
     def message(forms: list[str]) -> str:
         lines = "".join(f'msgstr[{number}] "{form}"\n' for number, form in enumerate(forms))
         return f'msgid "%d file"\nmsgid_plural "%d files"\n{lines}\nmsgid "b"\nmsgstr "B"\n'
@@ -83,11 +81,34 @@ def test_all_plural_forms_are_filled_by_the_texts_of_those_that_are_missing(
 
     for flags, marked in (("#, c-format\n#, no-wrap\n", "#, fuzzy, c-format\n#, no-wrap\n"), ("#, a\n#, fuzzy\n",) * 2):
         before = f"{head}{flags}{message(given)}"
-        [entry, *_] = document_of(tmp_path, "a.po", before).entries
+        [entry, *_] = read_document("a.po", before).entries
         assert entry.gap and {translate(run.text) for run in entry.gap.runs} == {*forms} - {*given}
-        found = filled_text(tmp_path, "a.po", before, translate)
+        found = filled_text("a.po", before, translate)
         assert found == f"{head}{marked}{message(forms)}"
     assert complaints(found.encode()) == ""
+
+
+GAP = 'msgid "a"\nmsgstr ""\n'
+CATALOGUES = {
+    "both line ends": HEAD + 'msgid "a"\r\nmsgstr ""\r\n\r\nmsgid "b"\nmsgstr ""\n',
+    "mark": f"\ufeff{HEAD}{GAP}",
+    "obsolete": HEAD + GAP + '\n#~ msgctxt "x"\n#~ msgid "o"\n#~ msgid_plural "os"\n#~ msgstr[0] ""\n\n#~| msgid "p"\n',
+    "empty context": HEAD + f'msgctxt ""\n{GAP}\nmsgctxt "m"\nmsgid ""\nmsgstr ""\n\n{GAP}',
+    "header last": f"{GAP}\n{HEAD}",
+    "separators": HEAD + 'msgid "a\u2028b\u00a0c\u0085"\nmsgstr ""\n',
+}
+
+
+@pytest.mark.parametrize("content", CATALOGUES.values(), ids=CATALOGUES)
+def test_a_catalogue_is_filled_and_accepted_as_it_was(content: str) -> None:
+    document = read_document("a.po", content)
+    unfilled = document.fill({})
+    written = filled(document, lambda text: f"{text.rstrip()}x{text[len(text.rstrip()) :]}")
+    assert unfilled == content.encode()
+    again = read_document("b.po", written)
+    assert any(one.gap for one in document.entries) and not any(one.gap for one in again.entries)
+    assert [one.source for one in again.entries] == [one.source for one in document.entries]
+    assert complaints(unfilled) or not complaints(written)
 
 
 COMMENTS = st.sampled_from(["", "# a\n", '#. b "c"\n', "#, c-format\n", '#| msgid "o"\n', '#~ msgid "o" msgstr "p"\n'])
@@ -96,10 +117,10 @@ TARGETS = st.lists(st.just(list[str]()) | STRINGS, min_size=2, max_size=2)
 MESSAGES = st.tuples(STRINGS, st.none() | STRINGS, TARGETS, COMMENTS)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(messages=st.lists(MESSAGES, min_size=1, max_size=3), spaces=st.randoms(use_true_random=False))
 def test_any_layout_that_msgfmt_takes_is_read_and_filled(
-    messages: list[tuple[list[str], list[str] | None, list[list[str]], str]], spaces: Random, tmp_path: Path
+    messages: list[tuple[list[str], list[str] | None, list[list[str]], str]], spaces: Random
 ) -> None:
     def space() -> str:
         return spaces.choice(["", " ", "\n", "\t\n  ", "\r\n"])
@@ -118,29 +139,29 @@ def test_any_layout_that_msgfmt_takes_is_read_and_filled(
             parts.append(f"msgid_plural{strings(['x', *plural])}{space()}")
             parts += [f"msgstr{space()}[{space()}{form}{space()}]{strings(one)}" for form, one in enumerate(targets)]
     text = HEAD + "".join(parts) + "\n"
-    document = document_of(tmp_path, "a.po", text)
+    document = read_document("a.po", text)
     assert document.fill({}) == text.encode()
     sources = [entry.source for entry in document.entries if entry.source.startswith("m")]
     plain = [" ".join(one.replace("\\n", " ").replace('\\"', '"').split()) for one in expected]
     assert list(dict.fromkeys(sources)) == plain
     written = filled(document, lambda text: text)
-    assert not any(entry.gap for entry in document_of(tmp_path, "b.po", written).entries)
+    assert not any(entry.gap for entry in read_document("b.po", written).entries)
     if not complaints(text.encode()):
         assert not complaints(written)
 
 
-def test_a_form_of_many_numbers_names_its_number(tmp_path: Path) -> None:
+def test_a_form_of_many_numbers_names_its_number() -> None:
     head = HEAD.replace("plural=(n != 1)", "plural=(n%10==1 && n%100!=11 ? 0 : 1)")
     text = head + '#, c-format\nmsgid "a file"\nmsgid_plural "%d files"\nmsgstr[0] ""\nmsgstr[1] ""\n'
-    found = filled_text(tmp_path, "a.po", text, lambda text: text.upper().replace("%D", "%d"))
+    found = filled_text("a.po", text, lambda text: text.upper().replace("%D", "%d"))
     assert found.endswith('msgstr[0] "%d FILES"\nmsgstr[1] "%d FILES"\n')
     assert complaints(found.encode()) == ""
 
 
 @pytest.mark.parametrize("expression", ["EXPRESSION", "n/0", "0", ""])
-def test_without_an_expression_the_first_form_is_that_of_one(expression: str, tmp_path: Path) -> None:
+def test_without_an_expression_the_first_form_is_that_of_one(expression: str) -> None:
     text = HEAD.replace("(n != 1)", expression) + 'msgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] ""\n'
-    assert filled_text(tmp_path, "a.po", text).endswith('msgstr[0] "A"\nmsgstr[1] "B"\n')
+    assert filled_text("a.po", text).endswith('msgstr[0] "A"\nmsgstr[1] "B"\n')
 
 
 FRENCH = HEAD.replace("Language: de", "Language: fr")
@@ -157,38 +178,37 @@ FRENCH = HEAD.replace("Language: de", "Language: fr")
         FRENCH + '#, fuzzy\nmsgid "a"\nmsgstr ""\n',
     ],
 )
-def test_what_is_no_gap_stays(text: str, tmp_path: Path) -> None:
-    assert filled_text(tmp_path, "a.po", text) == text
+def test_what_is_no_gap_stays(text: str) -> None:
+    assert filled_text("a.po", text) == text
 
 
-def test_an_encoding_without_a_character_takes_no_translation_with_it(tmp_path: Path) -> None:
+def test_an_encoding_without_a_character_takes_no_translation_with_it() -> None:
     text = HEAD.replace("UTF-8", "ISO-8859-1") + 'msgid "a"\nmsgstr ""\n'
-    document = document_of(tmp_path, "a.po", text.encode("latin-1"))
+    document = read_document("a.po", text.encode("latin-1"))
     assert document.takes("é") and not document.takes("ł")
     assert 'msgstr "é"' in filled(document, lambda _: "é").decode("latin-1")
     with pytest.raises(DataError, match="is iso8859-1, which lacks 'ł'"):
         filled(document, lambda _: "ł")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     texts=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), min_size=1, max_size=5)
 )
-def test_any_translation_can_be_read_again(texts: list[str], tmp_path: Path) -> None:
-    document = document_of(tmp_path, "a.po", HEAD + "".join(f'msgid "m{n}"\nmsgstr ""\n' for n in range(len(texts))))
+def test_any_translation_can_be_read_again(texts: list[str]) -> None:
+    document = read_document("a.po", HEAD + "".join(f'msgid "m{n}"\nmsgstr ""\n' for n in range(len(texts))))
     content = fill_each(document, {number: f"x{text}x" for number, text in enumerate(texts)})
     unmarked = content.replace(b"#, fuzzy\n", b"")
-    entries = entries_of(tmp_path, "b.po", unmarked)
+    entries = read_document("b.po", unmarked).entries
     assert [entry.target.split() for entry in entries] == [f"x{text}x".split() for text in texts]
 
 
-def test_catalogues_of_real_programs_come_back_byte_for_byte(shared_data: Path, tmp_path: Path) -> None:
+def test_catalogues_of_real_programs_come_back_byte_for_byte(shared_data: Path) -> None:
     paths = sorted((shared_data / "po").iterdir())
     assert len(paths) == 5
     for path in paths:
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         language = path.name.split(".")[1]
-        document = document_of(tmp_path, "a.po", content, ("en", language))
+        document = read_document("a.po", content, ("en", language))
         assert document.fill({}) == content
         before = complaints(content)
         assert complaints(filled(document, lambda text: text)) == before

@@ -20,24 +20,23 @@ from tests.formats.entries.filling import pairs_of, skipped_of
         'en-US,"de_DE"\n"Open",Öffnen\n',
     ],
 )
-def test_the_heading_names_the_columns(text: str, tmp_path: Path) -> None:
-    assert pairs_of(tmp_path, "a.csv", text) == [("Open", "Öffnen")]
-    assert pairs_of(tmp_path, "b.csv", text.encode("utf-16")) == [("Open", "Öffnen")]
+def test_the_heading_names_the_columns(text: str) -> None:
+    assert pairs_of("a.csv", text) == [("Open", "Öffnen")]
+    assert pairs_of("b.csv", text.encode("utf-16")) == [("Open", "Öffnen")]
 
 
-def test_cells_may_hold_commas_quotes_and_line_ends(tmp_path: Path) -> None:
+def test_cells_may_hold_commas_quotes_and_line_ends() -> None:
     text = 'en,de\n"a, ""b""\nc","x"\n,\nd,\n,y\nz\n'
-    assert pairs_of(tmp_path, "a.csv", text) == [('a, "b" c', "x")]
+    assert pairs_of("a.csv", text) == [('a, "b" c', "x")]
     reasons = (Reason.EMPTY, Reason.UNTRANSLATED, Reason.EMPTY, Reason.WITHOUT_COLUMNS)
-    assert skipped_of(tmp_path, "a.csv", text) == [*enumerate(reasons, 4)]
+    assert skipped_of("a.csv", text) == [*enumerate(reasons, 4)]
 
 
 def test_other_columns_may_be_chosen(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("key,text,id\nOpen,Öffnen,1\n", encoding="utf-8")
     for columns in (("key", "TEXT"), (1, 2)):
-        assert [entry[1:3] for entry in read_entries(path, "csv", ("en", "de"), Layout(columns))] == [
-            ("Open", "Öffnen")
-        ]
+        [entry] = read_entries(path, "csv", ("en", "de"), Layout(columns))
+        assert entry[1:3] == ("Open", "Öffnen")
     with pytest.raises(DataError, match=r"a.csv:1 names no column for the source .en., but key, text, id"):
         list(read_entries(path, "csv", ("en", "de")))

@@ -1,10 +1,9 @@
 """TMX: languages, inline codes, text inside of them, and what is no pair."""
 
-from pathlib import Path
-
 import pytest
 
 from anaphora.formats.entries.entry import Reason
+from anaphora.formats.entries.tmx import tmx_lines
 from tests.formats.entries.filling import pairs_of, skipped_of
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="en"/><body>\n'
@@ -30,20 +29,19 @@ def tuv(language: str, text: str, attribute: str = "xml:lang") -> str:
         (tuv("de", "Öffnen"), tuv("en", "Open")),
     ],
 )
-def test_a_pair_is_found_by_its_languages(source: str, target: str, tmp_path: Path) -> None:
-    assert pairs_of(tmp_path, "m.tmx", tmx(source + target)) == [("Open", "Öffnen")]
+def test_a_pair_is_found_by_its_languages(source: str, target: str) -> None:
+    assert pairs_of("m.tmx", tmx(source + target)) == [("Open", "Öffnen")]
 
 
-def test_a_region_that_is_asked_for_takes_no_other(tmp_path: Path) -> None:
+def test_a_region_that_is_asked_for_takes_no_other() -> None:
     entry = tuv("en-US", "Color") + tuv("en-GB", "Colour") + tuv("de", "Farbe")
-    assert pairs_of(tmp_path, "m.tmx", tmx(entry), ("en-GB", "de")) == [("Colour", "Farbe")]
+    assert pairs_of("m.tmx", tmx(entry), ("en-GB", "de")) == [("Colour", "Farbe")]
 
 
-def test_a_text_outside_of_an_entry_is_none(tmp_path: Path) -> None:
+def test_a_text_outside_of_an_entry_is_none() -> None:
     entry = tuv("en", "Open") + tuv("de", "Öffnen")
-    assert pairs_of(tmp_path, "m.tmx", tmx().replace("</body>", f"<uu>{entry}</uu><tu>{entry}</tu></body>")) == [
-        ("Open", "Öffnen")
-    ]
+    text = tmx().replace("</body>", f"<uu>{entry}</uu><tu>{entry}</tu></body>")
+    assert pairs_of("m.tmx", text) == [("Open", "Öffnen")]
 
 
 NATIVE = 'Press <{0} i="1">&lt;b&gt;</{0}>OK, <hi type="b">now</hi> &amp; here'
@@ -67,13 +65,11 @@ GERMAN = 'Ein <ph>&lt;a title="<sub>großer Link</sub>"&gt;</ph>Wort'
         (tuv("en", "a<!-- a -->b<?x y?>") + "<note><seg>no</seg></note>" + tuv("de", "x"), [("ab", "x")]),
     ],
 )
-def test_texts_are_what_stands_outside_of_native_code_and_in_subflows(
-    entry: str, pairs: list[tuple[str, str]], tmp_path: Path
-) -> None:
-    assert pairs_of(tmp_path, "m.tmx", tmx(entry)) == pairs
+def test_texts_are_what_stands_outside_of_native_code_and_in_subflows(entry: str, pairs: list[tuple[str, str]]) -> None:
+    assert pairs_of("m.tmx", tmx(entry)) == pairs
 
 
-def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
+def test_what_is_no_pair_says_why_and_where() -> None:
     text = tmx(
         tuv("en", "a"),
         tuv("fr", "a") + tuv("de", "b"),
@@ -83,13 +79,19 @@ def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
         '<tuv xml:lang="fr">a</tuv>' + tuv("de", "b"),
     )
     reasons = ("UNTRANSLATED", "OTHER_LANGUAGES", "EMPTY", "UNTRANSLATED", "WITHOUT_SEG", "OTHER_LANGUAGES")
-    assert skipped_of(tmp_path, "m.tmx", text) == [(line, Reason[one]) for line, one in enumerate(reasons, 4)]
+    assert skipped_of("m.tmx", text) == [(line, Reason[one]) for line, one in enumerate(reasons, 4)]
 
 
 @pytest.mark.parametrize("prefix", ["", "t:"])
-def test_elements_of_other_name_spaces_are_not_seen(prefix: str, tmp_path: Path) -> None:
+def test_elements_of_other_name_spaces_are_not_seen(prefix: str) -> None:
     text = tmx(tuv("en", "Open <x:g>it</x:g>") + "<x:tuv><seg>no</seg></x:tuv>" + tuv("de", "Auf"))
     for name in ("tmx", "header", "body", "tu", "tuv", "seg"):
         text = text.replace(f"<{name}", f"<{prefix}{name}").replace(f"</{name}", f"</{prefix}{name}")
     text = text.replace(f"<{prefix}seg>no</{prefix}seg>", "<x:seg>no</x:seg>")
-    assert pairs_of(tmp_path, "m.tmx", text) == [("Open it", "Auf")]
+    assert pairs_of("m.tmx", text) == [("Open it", "Auf")]
+
+
+def test_pairs_that_are_written_are_read_back() -> None:
+    pairs = [("a < b & c", '"d"'), ("two words", "\u0001zwei\uffff Wörter"), ("日本", "𝔘 ]]>")]
+    found = pairs_of("a.tmx", "\n".join(tmx_lines(pairs, ("en", "de"))))
+    assert found == [pairs[0], ("two words", "zwei  Wörter"), pairs[2]]

@@ -1,7 +1,5 @@
 """XLIFF 1.2 and 2: states, languages, codes, protected text, and proposals that are no translations."""
 
-from pathlib import Path
-
 import pytest
 
 from anaphora.formats.entries.entry import Reason
@@ -52,13 +50,9 @@ BOTH = "<source>Open</source><target{}>Öffnen</target>"
         (second(segment(BOTH.format(""), 'state="initial"')), False),
     ],
 )
-def test_the_state_decides_what_is_a_translation(document: str, taken: bool, tmp_path: Path) -> None:
-    assert pairs_of(tmp_path, "d.xlf", document) == ([("Open", "Öffnen")] if taken else [])
-    assert [why for _, why in skipped_of(tmp_path, "d.xlf", document)] == ([] if taken else [Reason.UNAPPROVED])
-
-
-def one_side(content: str) -> str:
-    return first(trans_unit(content))
+def test_the_state_decides_what_is_a_translation(document: str, taken: bool) -> None:
+    assert pairs_of("d.xlf", document) == ([("Open", "Öffnen")] if taken else [])
+    assert [why for _, why in skipped_of("d.xlf", document)] == ([] if taken else [Reason.UNAPPROVED])
 
 
 @pytest.mark.parametrize(
@@ -71,16 +65,16 @@ def one_side(content: str) -> str:
         ),
         (second(f'<unit translate="no"><segment>{BOTH.format("")}</segment></unit>'), Reason.NOT_FOR_TRANSLATION),
         (second(f'<group translate="no">{segment(BOTH.format(""))}</group>'), Reason.NOT_FOR_TRANSLATION),
-        (one_side("<source>Open</source>"), Reason.UNTRANSLATED),
-        (one_side("<source>Open</source><target/>"), Reason.UNTRANSLATED),
-        (one_side('<source>Open</source><target> <x id="1"/></target>'), Reason.UNTRANSLATED),
-        (one_side("<source/><target>Auf</target>"), Reason.EMPTY),
-        (one_side("<target>Auf</target>"), Reason.EMPTY),
+        (first(trans_unit("<source>Open</source>")), Reason.UNTRANSLATED),
+        (first(trans_unit("<source>Open</source><target/>")), Reason.UNTRANSLATED),
+        (first(trans_unit('<source>Open</source><target> <x id="1"/></target>')), Reason.UNTRANSLATED),
+        (first(trans_unit("<source/><target>Auf</target>")), Reason.EMPTY),
+        (first(trans_unit("<target>Auf</target>")), Reason.EMPTY),
         (first(trans_unit(BOTH.format("")), target="fr"), Reason.OTHER_LANGUAGES),
     ],
 )
-def test_what_is_no_pair_says_why(document: str, why: Reason, tmp_path: Path) -> None:
-    assert skipped_of(tmp_path, "d.xlf", document) == [(3, why)]
+def test_what_is_no_pair_says_why(document: str, why: Reason) -> None:
+    assert skipped_of("d.xlf", document) == [(3, why)]
 
 
 OPEN = trans_unit(BOTH.format(""), 'translate="yes"')
@@ -98,8 +92,8 @@ OTHER = "<source>no</source><target>nein</target>"
         second(f"<unit><m:matches><m:match>{OTHER}</m:match></m:matches><segment>{BOTH.format('')}</segment></unit>"),
     ],
 )
-def test_the_nearest_declaration_counts_and_proposals_are_no_translations(document: str, tmp_path: Path) -> None:
-    assert pairs_of(tmp_path, "d.xlf", document) == [("Open", "Öffnen")]
+def test_the_nearest_declaration_counts_and_proposals_are_no_translations(document: str) -> None:
+    assert pairs_of("d.xlf", document) == [("Open", "Öffnen")]
 
 
 CODES_1 = [
@@ -120,7 +114,7 @@ CODES_2 = [
 @pytest.mark.parametrize(
     ("source", "text", "version"), [*((*one, 1) for one in CODES_1), *((*one, 2) for one in CODES_2)]
 )
-def test_codes_are_no_text(source: str, text: str, version: int, tmp_path: Path) -> None:
+def test_codes_are_no_text(source: str, text: str, version: int) -> None:
     content = f"<source>{source}</source><target>x</target>"
     document = first(trans_unit(content)) if version == 1 else second(segment(content))
-    assert pairs_of(tmp_path, "d.xlf", document) == [(text, "x")]
+    assert pairs_of("d.xlf", document) == [(text, "x")]

@@ -21,9 +21,8 @@ def test_every_pair_with_two_sides_is_in_one_group_with_its_words(some: list[tup
     for group in groups(sources, targets):
         assert (np.diff(group.lengths_R) <= 0).all() and group.active_T[0] == len(group.rows_R)
         assert (group.sources_RS[:, -1] == EMPTY).all()
-        for row, source, target, length in zip(
-            group.rows_R, group.sources_RS, group.targets_RT, group.lengths_R, strict=True
-        ):
+        members = zip(group.rows_R, group.sources_RS, group.targets_RT, group.lengths_R, strict=True)
+        for row, source, target, length in members:
             assert row not in found
             found[row] = (source[:-1].tolist(), target[:length].tolist())
     assert found == {row: pair for row, pair in enumerate(some) if all(pair)}

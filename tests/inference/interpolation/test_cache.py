@@ -52,9 +52,7 @@ def test_probabilities_are_the_equations_and_sum_to_one(cache: CountCache, text:
 
 @settings(max_examples=25)
 @given(CACHES, TOKENS, st.integers(0, 30), st.integers(1, 3))
-def test_a_text_read_along_is_what_is_read_unit_by_unit(
-    cache: CountCache, text: list[int], cut: int, rows: int
-) -> None:
+def test_a_text_read_along_is_one_read_unit_by_unit(cache: CountCache, text: list[int], cut: int, rows: int) -> None:
     targets = [*text[1:], 5]
     ids, wanted = (np.array([units] * rows) for units in (text, targets))
     cut = min(cut, len(text))

@@ -43,7 +43,7 @@ def barred(given: Chain) -> Chain:
 
 def tagging(weights: Tensor | None) -> Kernel:
     """A sentence has 4, 1 and 3 tags of at most three kinds, so that all sequences can be written out."""
-    tags_TB, lengths = torch.tensor([[1, 0, 1], [0, 0, 2], [2, 0, 0], [0, 0, 1]]), (4, 1, 3)
+    tags_TB, lengths = torch.tensor([[1, 0, 1], [0, 1, 2], [2, 2, 0], [0, 1, 1]]), (4, 1, 3)
 
     def fast(e_TBC: Tensor, *chain: Tensor) -> Tensor:
         return linear_chain_loss(e_TBC, Chain(*chain), tags_TB % e_TBC.shape[2], torch.tensor(lengths), weights)
@@ -64,9 +64,7 @@ def tagging(weights: Tensor | None) -> Kernel:
 
 @settings(max_examples=25)
 @given(tags=st.integers(1, 3), steps=st.integers(1, 3), seed=st.integers(0, 10**6), with_bars=st.booleans())
-def test_every_sequence_has_the_probability_that_brute_force_gives_it(
-    tags: int, steps: int, seed: int, with_bars: bool
-) -> None:
+def test_every_sequence_has_the_probability_of_brute_force(tags: int, steps: int, seed: int, with_bars: bool) -> None:
     emissions_TBC = doubles(steps, 1, tags, seed=seed)
     scores = barred(chain(tags, seed)) if with_bars and tags > 2 else chain(tags, seed)
     lengths_B = torch.tensor([steps])
@@ -90,20 +88,6 @@ def test_a_barred_move_gets_no_probability_and_no_gradient() -> None:
         found = found_TB[:length, row].tolist()
         assert found[0] != 3
         assert all(a != b or a == 0 for a, b in pairwise(found))
-
-
-def test_what_lies_in_the_padding_is_never_looked_at() -> None:
-    emissions_TBC, scores, tags_TB = doubles(4, 3, 3), chain(3), torch.zeros(4, 3, dtype=torch.int64)
-    others_TBC, other_TB = emissions_TBC.clone(), tags_TB.clone()
-    others_TBC[1:, 1], others_TBC[3:, 2], other_TB[1:, 1] = 1e6, -1e6, 2
-    for tensor in emissions_TBC, others_TBC:
-        tensor.requires_grad_()
-    first = linear_chain_loss(emissions_TBC, scores, tags_TB, LENGTHS_B)
-    second = linear_chain_loss(others_TBC, scores, other_TB, LENGTHS_B)
-    assert torch.equal(first, second)
-    gradients = torch.autograd.grad(first + second, (emissions_TBC, others_TBC))
-    assert torch.equal(*gradients)
-    assert not gradients[0][1:, 1].any()
 
 
 @pytest.mark.parametrize(("steps", "with_bars"), [(300, False), pytest.param(5000, True, marks=pytest.mark.slow)])

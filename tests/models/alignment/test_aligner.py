@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.data.ragged import Ragged
@@ -47,7 +47,6 @@ def assert_the_same(one: Aligner, other: Aligner) -> None:
 
 
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=6))
-@settings(max_examples=25)
 def test_every_round_of_model_1_makes_the_text_likelier(pairs: list[tuple[list[int], list[int]]]) -> None:
     sources, targets = sides(pairs)
     likelihoods = []
@@ -79,7 +78,6 @@ def test_words_that_always_come_together_are_linked_in_every_way() -> None:
 
 
 @given(st.lists(st.tuples(words, words), max_size=5), st.integers(0, 2))
-@settings(max_examples=25)
 def test_any_pairs_have_links_within_them(pairs: list[tuple[list[int], list[int]]], hmm: int) -> None:
     learnt = aligner(model1_iterations=1, hmm_iterations=hmm)
     learnt.fit(*sides(BACKWARDS[:5]))

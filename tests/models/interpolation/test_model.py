@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError
 from anaphora.models.interpolation.model import Interpolation
@@ -22,7 +21,6 @@ RECURRENT = {"model": "recurrent", "embedding": {"size": 4}, "recurrence": {"siz
 WINDOW = {"model": "feed-forward", "embedding": {"size": 4}, "network": {"kind": "feed-forward", "words": 2, "size": 8}}
 NGRAM = {"model": "ngram", "ngram": {"order": 3}}
 CACHE = {"kind": "counts", "order": 2, "tokens": 7, "half_life": 3.0}
-TOKENS = st.lists(st.integers(3, 8), min_size=1, max_size=25)
 MIXED = {
     "everything": ([RECURRENT, WINDOW, NGRAM], CACHE),
     "members alone": ([RECURRENT, NGRAM], "none"),

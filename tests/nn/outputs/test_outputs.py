@@ -110,9 +110,7 @@ def test_gradients_in_evaluation_leave_alone_what_is_never_predicted(table: Any)
 
 
 @EVERY
-def test_targets_have_the_same_bits_in_however_many_rows_they_are_looked_up(
-    table: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_targets_have_the_same_bits_in_rows_of_any_number(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     output = make(table).eval()
     whole_BT = output.target_log_probs(states(), TARGETS)
     monkeypatch.setattr("anaphora.kernels.log_probs.ROWS", 2)

@@ -1,9 +1,10 @@
-"""The scores of language models, by the names and meanings of KenLM: one suite for count models and recurrent ones."""
+"""Language models: scores by the names and meanings of KenLM, one suite for every kind, and texts that they write."""
 
 import copy
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,8 +15,10 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Dynamic
 from anaphora.evaluation.perplexity import TextSize
 from anaphora.events import Event, Progress
+from anaphora.models.language_model import LanguageModel
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.prediction.scores import LineScore
+from anaphora.tasks.language_model.generation import StreamedText
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.language_model.scores import State
 from anaphora.text.bytes import ByteTokenizer
@@ -23,7 +26,7 @@ from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
-from tests.networks import build
+from tests.networks import build, made
 
 WORDS = ["the", "man", "walks", "and", "a", "woman", "sees", "big", "red", "dogs", "in", "every", "house"]
 LINES = [" ".join(random.Random(n).choices(WORDS, k=1 + n % 9)) for n in range(200)]
@@ -56,9 +59,7 @@ def counted(tokenizer: Tokenizer, order: int = 3) -> LanguageModelPredictor:
 
 @cache
 def recurrent(tokenizer: Tokenizer) -> LanguageModelPredictor:
-    model = build("language-model", RECURRENT, {"text": tokenizer.symbols}, "test.toml")
-    model.initialise(3)
-    return LanguageModelPredictor(model, tokenizer)
+    return LanguageModelPredictor(made(LanguageModel, "language-model", RECURRENT, tokenizer.symbols), tokenizer)
 
 
 @cache
@@ -77,14 +78,11 @@ EVERY_PAIR = pytest.mark.parametrize(
 )
 """Each kind of model with some kind of tokens, and each of these with some model."""
 EVERY_MODEL = pytest.mark.parametrize("make", [counted, recurrent, mixed], ids=["ngram", "recurrent", "mixture"])
-EVERY_CODER = pytest.mark.parametrize("tokenizer", [word_tokenizer, subword_tokenizer, character_tokenizer])
 SENTENCES = ["the man walks", "a", "", "every red dogs sees a zebra", "in in in in in in in in in"]
 
 
 @EVERY_PAIR
-def test_a_score_is_the_sum_of_the_scores_of_words_and_of_chained_states(
-    make: Make, tokenizer: Callable[[], Tokenizer]
-) -> None:
+def test_a_score_is_the_sum_over_words_and_over_chained_states(make: Make, tokenizer: Callable[[], Tokenizer]) -> None:
     model = make(tokenizer())
     for sentence in SENTENCES:
         words = sentence.split()
@@ -117,15 +115,17 @@ def byte_tokenizer() -> Tokenizer:
 @pytest.mark.parametrize(
     "tokenizer", [word_tokenizer, moses_tokenizer, subword_tokenizer, character_tokenizer, byte_tokenizer]
 )
-def test_words_are_those_that_an_evaluation_counts_and_their_scores_are_that_of_the_line(
-    tokenizer: Callable[[], Tokenizer],
-) -> None:
+def test_words_are_those_of_an_evaluation_and_their_scores_sum_to_the_line(tokenizer: Callable[[], Tokenizer]) -> None:
     model = recurrent(tokenizer())
     spaced = ["the\tman walks", "the   man", " the man ", "a big\t\t", "red\u00a0dogs in", "", " \t ", "\u3000 a"]
     for line in [*spaced, 'the " big " man', "the man walks.", "a , b", "«the man»"]:
         full, [scored] = list(model.full_scores(line)), model.score_lines([line])
         assert len(full) == model.evaluate([line]).size.words == len(line.encode().split()) + 1
         assert sum(word.log_prob for word in full) == pytest.approx(scored.log10, abs=1e-5)
+    found = model.evaluate(SENTENCES)
+    assert found.size.words == sum(len(line.split()) + 1 for line in SENTENCES)
+    assert found.word_perplexity == pytest.approx(math.exp(found.nats / found.size.words))
+    assert found.tokens_are_words is (tokenizer in (word_tokenizer, moses_tokenizer))
 
 
 def test_white_space_is_scored_with_what_comes_after_it() -> None:
@@ -161,6 +161,7 @@ def test_an_unknown_word_is_marked_and_not_in_the_model(make: Make) -> None:
     assert "</s>" in model and "the man" not in model
     assert [word.oov for word in model.full_scores("the zebra walks")] == [False, True, False, False]
     assert [line.unknown for line in model.score_lines(["the zebra", "the man"])] == [1, 0]
+    assert [model.generate(prompt, length=1).unknown for prompt in ("the zebra", "the man", "")] == [1, 0, 0]
 
 
 def test_a_count_model_says_how_long_an_ngram_it_found() -> None:
@@ -229,16 +230,6 @@ def test_bytes_are_the_text_that_they_spell() -> None:
         model.score(b"a \xff")
 
 
-@EVERY_CODER
-def test_words_and_line_ends_are_what_perplexity_per_word_is_of_whatever_the_units(
-    tokenizer: Callable[[], Tokenizer],
-) -> None:
-    found = counted(tokenizer()).evaluate(SENTENCES)
-    assert found.size.words == sum(len(line.split()) + 1 for line in SENTENCES)
-    assert found.word_perplexity == pytest.approx(math.exp(found.nats / found.size.words))
-    assert found.tokens_are_words is (tokenizer is word_tokenizer)
-
-
 @EVERY_MODEL
 def test_without_unknown_words_bits_are_shared_among_what_the_known_ones_write(make: Make) -> None:
     found = make(word_tokenizer()).evaluate(["the ζέβρα", "the  man"])
@@ -247,10 +238,17 @@ def test_without_unknown_words_bits_are_shared_among_what_the_known_ones_write(m
 
 
 @EVERY_MODEL
-def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
-    model, lines = make(word_tokenizer()), [*SENTENCES, *LINES[:20]]
+def test_a_text_is_read_once_and_measured_in_one_pass_and_line_by_line(make: Make) -> None:
+    model, lines, read = make(word_tokenizer()), [*SENTENCES, *LINES[:20]], list[str]()
+
+    def stream() -> Iterator[str]:
+        for line in lines:
+            read.append(line)
+            yield line
+
     each = model.score_lines(lines)
-    found = model.evaluate(lines)
+    found = model.evaluate(stream())
+    assert read == lines and found == model.evaluate(lines)
     assert found.sentence_nats == pytest.approx(-sum(line.nats for line in each), rel=1e-5)
     assert found.tokens == sum(line.tokens for line in each)
     assert found.unknown == sum(line.unknown for line in each) == 1
@@ -263,24 +261,9 @@ def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
     assert first.nats == pytest.approx(first.sentence_nats, rel=1e-5) == pytest.approx(-each[0].nats, rel=1e-5)
 
 
-@EVERY_MODEL
-def test_a_text_is_read_once_and_measured_as_if_it_were_at_hand(make: Make) -> None:
-    model, read = make(word_tokenizer()), list[str]()
-
-    def stream() -> Iterator[str]:
-        for line in [*SENTENCES, "the zebra"]:
-            read.append(line)
-            yield line
-
-    assert model.evaluate(stream()) == model.evaluate([*SENTENCES, "the zebra"])
-    assert read == [*SENTENCES, "the zebra"]
-
-
 def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:
     tokenizer = word_tokenizer()
-    tables = RECURRENT | {"reads": "sentences"}
-    network = build("language-model", tables, {"text": tokenizer.symbols}, "test.toml")
-    network.initialise(3)
+    network = made(LanguageModel, "language-model", RECURRENT | {"reads": "sentences"}, tokenizer.symbols)
     model = LanguageModelPredictor(network.eval(), tokenizer)
     found = model.evaluate(SENTENCES)
     assert not found.carried and found.sentence_nats == found.nats
@@ -288,3 +271,90 @@ def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:
     for call in (model.evaluate, model.adapt):
         with pytest.raises(ConfigError, match="a model of sentences begins every line from nothing"):
             call(SENTENCES, Dynamic())
+
+
+def test_a_long_text_is_heard_in_larger_pieces_so_that_writing_stays_quick() -> None:
+    heard, decoded = list[str](), 0
+
+    def decode(ids: Sequence[int]) -> str:
+        nonlocal decoded
+        decoded += len(ids)
+        return "x" * len(ids)
+
+    streamed = StreamedText(decode, [], heard.append, eos=-1)
+    for unit in range(20_000):
+        streamed.add(0, unit)
+    streamed.close("x" * 20_000)
+    assert heard[:199] == ["x"] * 199
+    assert "".join(heard) == "x" * 20_000
+    assert decoded < 250 * 20_000
+
+
+@pytest.mark.parametrize("tokenizer", [word_tokenizer, subword_tokenizer, character_tokenizer])
+@pytest.mark.parametrize(
+    "prompt", ["Zürich ζ", "the man ", "THE\n  the", "\u00a0the", "字 ", " ", "", "e\u0301", "a man\nthe dog"]
+)
+def test_a_prompt_is_written_as_given_and_the_text_is_heard(tokenizer: Callable[[], Tokenizer], prompt: str) -> None:
+    model = counted(tokenizer())
+    for beam in (0, 1, 3):
+        heard: list[str] = []
+        written = model.generate(prompt, beam=beam, seed=2, length=9, on_text=heard.append)
+        assert written.text.startswith(prompt) and written.text == "".join(heard)
+        assert "  " not in written.text[len(prompt) - 1 :] or tokenizer is not word_tokenizer
+    [streamed] = model.generate_stream([prompt], seed=2, length=9)
+    assert streamed.text.startswith(prompt)
+
+
+@pytest.mark.parametrize("prompt", ["<s> the man", "the man </s>", "<bos>\tthe man <eos>"])
+def test_special_tokens_of_a_prompt_are_printed_but_not_read(prompt: str) -> None:
+    model = counted(word_tokenizer())
+    plain = model.generate("the man", seed=2, length=9)
+    assert model.generate(prompt, seed=2, length=9) == replace(plain, text=prompt + plain.text.removeprefix("the man"))
+    [streamed] = model.generate_stream([prompt], seed=2, length=9)
+    assert streamed.unknown == plain.unknown and streamed.text.startswith(prompt)
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_a_prompt_stays_where_what_follows_moves_its_spaces(language: str) -> None:
+    lines = ['He said: "No!" ... and $5 ( a ) "b" c.', "He's l'ami."]
+    tokenizer = WordTokenizer.learn(lines, size=50, least=1, lowercase=False, segmentation="moses", language=language)
+    for prompt in ('He said: "', "and $", "He '", "l'", '" ( "', "He's ("):
+        found = recurrent(tokenizer).generate(prompt, length=6, seed=1)
+        assert found.text.startswith(prompt)
+        assert found.text.removeprefix(prompt).strip()
+
+
+@EVERY_MODEL
+def test_a_text_goes_on_for_a_length_past_line_ends_or_for_lines(make: Make) -> None:
+    model, heard = make(word_tokenizer()), list[str]()
+    page = model.generate("the man", length=60, seed=1, on_text=heard.append)
+    ids = model._encode(page.text)[2:]
+    assert len(ids) + page.finished == 60 and "\n" in page.text
+    assert "".join(heard) == page.text and len(heard) > 2
+    for lines in (1, 2, 5):
+        found = model.generate("the man", lines=lines, seed=1)
+        assert found.finished and found.text.count("\n") == lines - 1
+        assert page.text.startswith(found.text) or len(model._encode(found.text)) > 60
+    assert model.generate("the man", lines=5, length=3, seed=1).text.count("\n") <= 3
+    assert model.generate("the man", length=9, beam=3).text.count("\n") == 0
+    with pytest.raises(ConfigError, match="sample them, or take the most probable"):
+        model.generate("the man", lines=2, beam=3)
+    for options in ({"lines": 0}, {"length": 0}):
+        with pytest.raises(ConfigError, match="at least 1 token and 1 line"):
+            model.generate("the man", **options)
+
+
+def test_options_of_drawing_are_refused_before_the_prompt_is_shown() -> None:
+    model, heard = recurrent(character_tokenizer()), list[str]()
+    for options in ({"top_p": 0.0}, {"temperature": 0.0}, {"top_k": -1}, {"seed": -1}):
+        with pytest.raises(ConfigError, match="Sampling needs"):
+            model.generate("the", length=3, on_text=heard.append, **options)  # type: ignore[arg-type]
+    assert not heard
+
+
+def test_the_seed_decides_a_text_whose_score_is_that_of_its_evaluation(model: LanguageModelPredictor) -> None:
+    first, again, other = (model.generate("the", seed=seed) for seed in (1, 1, 2))
+    assert first == again != other
+    found = (model.generate("the", seed=seed) for seed in range(100))
+    line = next(one for one in found if one.finished and "\n" not in one.text)
+    assert model.evaluate([line.text]).nats == pytest.approx(-line.score, rel=1e-5)

@@ -3,7 +3,6 @@
 import io
 import json
 import random
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,12 +12,11 @@ import pytest
 
 import anaphora
 
-from ..conftest import set_all, shown, variant
+from ..conftest import Trained, set_all, shown, train, variant
 
 SIZES = ("embedding.size=8", "encoder.size=6", "training.batch_tokens=60")
 SMALL = set_all(*SIZES, "characters.filters=4", "characters.max_kernel=2")
 LEARN = set_all("training.epochs=7", "training.optimizer.learning_rate=0.04")
-ONCE = set_all("training.epochs=1")
 NAMES, PLACES = ("Ada", "Bo", "Cy", "Di"), ("Oslo", "Rome", "Lima")
 
 
@@ -67,10 +65,6 @@ def offsets(sentences: list[list[tuple[str, str, str]]]) -> str:
     return "".join(lines)
 
 
-def train(data: Path, run: Path | str, *settings: str, code: int = 0) -> str:
-    return shown("train", "--data", data, "--task", "tag", "--run", run, *SMALL, *settings, code=code).err
-
-
 def write(folder: Path, name: str, content: Callable[[list[list[tuple[str, str, str]]]], str]) -> Path:
     """A folder with the three splits of a corpus."""
     folder.mkdir()
@@ -80,27 +74,15 @@ def write(folder: Path, name: str, content: Callable[[list[list[tuple[str, str, 
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A folder with a ``treebank`` and a ``run`` of it, and what its training reported."""
-    folder = tmp_path_factory.mktemp("tag")
-    treebank = write(folder / "treebank", "xx_yy-ud-{}.conllu", conllu)
-    return folder, train(treebank, folder / "run", *LEARN)
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    treebank = write(tmp_path_factory.mktemp("tag") / "treebank", "xx_yy-ud-{}.conllu", conllu)
+    return Trained(treebank, train("tag", treebank, treebank.with_name("run"), *SMALL, *LEARN))
 
 
 @pytest.fixture(scope="module")
-def trained_on_columns(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with ``columns`` and a ``run`` of them."""
-    folder = tmp_path_factory.mktemp("columns")
-    train(write(folder / "data", "{}.conll", columns), folder / "run", *LEARN)
-    return folder
-
-
-@pytest.fixture
-def treebank(trained: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the treebank, in the working folder, beside one of the run."""
-    shutil.copytree(trained[0], tmp_path / "tag")
-    monkeypatch.chdir(tmp_path / "tag")
-    return Path("treebank")
+def trained_on_columns(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    data = write(tmp_path_factory.mktemp("columns") / "data", "{}.conll", columns)
+    return Trained(data, train("tag", data, data.with_name("run"), *SMALL, *LEARN))
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -108,12 +90,12 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False))
 
 
-def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(trained: tuple[Path, str], treebank: Path) -> None:
-    _, said = trained
-    assert "80 sentences (column UPOS)" in said and "Next: echo 'Your text.' | anaphora predict " in said
+def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(trained: Trained, data: Path) -> None:
+    assert "80 sentences (column UPOS)" in trained.said
+    assert "Next: echo 'Your text.' | anaphora predict " in trained.said
     scores = shown("evaluate", "run", "--json").split
     assert scores["accuracy"] > 0.95 and scores["spans"] == "none" and scores["unknown"] > 0
-    assert "accuracy of unknown words" in shown("evaluate", "run", "--text", treebank / "xx_yy-ud-dev.conllu").out
+    assert "accuracy of unknown words" in shown("evaluate", "run", "--text", data / "xx_yy-ud-dev.conllu").out
     Path("known.conllu").write_text(conllu([[("sees", "VERB", "O")]]))
     assert "unknown words" not in shown("evaluate", "run", "--text", "known.conllu").out
     tagger = anaphora.load("run")
@@ -130,7 +112,7 @@ def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(trained: tuple
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_file_comes_back_with_nothing_but_its_tags_changed(treebank: Path, end: str) -> None:
+def test_a_file_comes_back_with_nothing_but_its_tags_changed(data: Path, end: str) -> None:
     given = "\ufeff" + conllu(rows(30, 9)).replace("\n", end)
     Path("new.conllu").write_bytes(given.encode())
     printed = shown("predict", "run", "new.conllu").out
@@ -148,8 +130,8 @@ def test_a_file_comes_back_with_nothing_but_its_tags_changed(treebank: Path, end
 
 
 @pytest.mark.parametrize("output", ["softmax", "crf"])
-def test_tags_never_depend_on_the_sentences_beside_them(trained: tuple[Path, str], output: str) -> None:
-    tagger = variant(trained[0] / "run", f'output={{kind="{output}"}}')
+def test_tags_never_depend_on_the_sentences_beside_them(trained: Trained, output: str) -> None:
+    tagger = variant(trained.run, f'output={{kind="{output}"}}')
     sentences = [[word for word, _, _ in one] * (1 + n % 3) for n, one in enumerate(rows(60, 5))]
     sentences += [["x" * 90], ["never", "seen"], []]
     together = [one.tags for one in tagger.predict(sentences)]
@@ -158,8 +140,8 @@ def test_tags_never_depend_on_the_sentences_beside_them(trained: tuple[Path, str
     assert together == [one.tags for one in tagger.predict(sentences[::-1])][::-1]
 
 
-def test_several_labels_a_token_are_predicted_one_by_one(treebank: Path) -> None:
-    train(treebank, "several", *LEARN, *set_all("data.column=FEATS", "output.kind=sigmoid"))
+def test_several_labels_a_token_are_predicted_one_by_one(data: Path) -> None:
+    train("tag", data, "several", *SMALL, *LEARN, *set_all("data.column=FEATS", "output.kind=sigmoid"))
     tagger = anaphora.load("several")
     assert sorted(tagger.tags) == ["Case=Nom", "Number=Plur", "Number=Sing"]
     [found] = tagger.predict([["Ada", "sees", "7", "cats"]])
@@ -174,8 +156,8 @@ def check_spans(run: Path, encoding: str) -> None:
     assert scores["f1"] > 0.9 and set(scores["by_tag"]) == {"PER", "LOC"}
 
 
-def test_spans_are_found_in_columns(trained_on_columns: Path) -> None:
-    run, given = trained_on_columns / "run", trained_on_columns / "data" / "test.conll"
+def test_spans_are_found_in_columns(trained_on_columns: Trained) -> None:
+    run, given = trained_on_columns.run, trained_on_columns.data / "test.conll"
     check_spans(run, "iob2")
     printed = shown("predict", run, given).lines
     assert [line.split()[:2] for line in printed] == [line.split()[:2] for line in given.read_text().splitlines()]
@@ -185,7 +167,7 @@ def test_spans_are_found_in_columns(trained_on_columns: Path) -> None:
 
 def test_spans_are_found_in_offsets(tmp_path: Path) -> None:
     data, run = write(tmp_path / "data", "{}.jsonl", offsets), tmp_path / "run"
-    train(data, run, *LEARN)
+    train("tag", data, run, *SMALL, *LEARN)
     check_spans(run, "bioes")
     given = (data / "test.jsonl").read_text().splitlines()
     pairs = list(zip(shown("predict", run, data / "test.jsonl").lines, given, strict=True))
@@ -193,14 +175,14 @@ def test_spans_are_found_in_offsets(tmp_path: Path) -> None:
     assert sum(new == old for new, old in pairs) > 15
 
 
-def test_text_columns_and_files_are_read_as_what_they_are(treebank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_columns_and_files_are_read_as_what_they_are(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for given, printed in (
         ("Ada sees cats.\n\nBo.\n", ["Ada", "sees", "cats", ".", "", "Bo", ".", ""]),
         ("Ada\tx\nBo\tx\n\nCy\tx", ["Ada", "Bo", "", "Cy"]),
     ):
         typed(monkeypatch, given)
         assert [line.partition("\t")[0] for line in shown("predict", "run").lines] == printed
-    found = shown("predict", "run", treebank / "xx_yy-ud-test.conllu", "--json").objects
+    found = shown("predict", "run", data / "xx_yy-ud-test.conllu", "--json").objects
     assert [one["words"] for one in found] == [[word for word, _, _ in one] for one in rows(20, 3)]
     np.savez("frames.npz", first=np.zeros((3, 2)))
     refused = shown("predict", "run", "frames.npz", code=2).err
@@ -208,67 +190,57 @@ def test_text_columns_and_files_are_read_as_what_they_are(treebank: Path, monkey
 
 
 def test_a_line_that_may_be_text_or_columns_is_reported(
-    trained_on_columns: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained_on_columns: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for given, noted in (("Ada sees cats\n", True), ("Ada sees cats .\n", False), ("Ada\n", False)):
         typed(monkeypatch, given)
-        said = shown("predict", trained_on_columns / "run").err
+        said = shown("predict", trained_on_columns.run).err
         assert ("standard input:1 is read as a word and 2 columns: --format text reads a sentence." in said) is noted
         assert ("standard input:1 is read as one word a line" in said) is (given == "Ada\n")
     sentences = tmp_path / "sentences"
     for given, words in (("Ada\nBo\n", ["Ada", "Bo"]), ("Ada\nBo sees cats\n", ["Ada", "", "Bo", "sees", "cats", ""])):
         sentences.write_text(given)
-        printed = shown("predict", trained_on_columns / "run", sentences)
+        printed = shown("predict", trained_on_columns.run, sentences)
         assert [line.partition("\t")[0] for line in printed.lines] == words
         assert ("is read as one word a line" in printed.err) is (words == ["Ada", "Bo"])
 
 
 def test_without_a_validation_split_a_tenth_is_held_out(tmp_path: Path) -> None:
     (tmp_path / "my.conllu").write_text(conllu(rows(60, 1)))
-    begin = ["train", "--data", tmp_path / "my.conllu", "--run", tmp_path / "run"]
-    said = shown(*begin, *SMALL, *ONCE).err  # files of CoNLL-U are for taggers, whatever the task
+    begin = ["train", "--data", tmp_path / "my.conllu", "--run", tmp_path / "run", *SMALL]
+    said = shown(*begin, *set_all("training.epochs=1")).err  # files of CoNLL-U are for taggers, whatever the task
     assert "of 60 sentences are held out" in said and "column UPOS" in said
 
 
-def test_faults_of_the_data_end_with_one_sentence(treebank: Path) -> None:
-    file = treebank / "xx_yy-ud-train.conllu"
+def test_faults_of_the_data_end_with_one_sentence(data: Path) -> None:
+    file = data / "xx_yy-ud-train.conllu"
     whole = file.read_text()
 
     def refused(text: str, *more: str) -> str:
         file.write_text(text)
-        said = train(treebank, "new", *more, code=2)
+        said = train("tag", data, "new", *SMALL, *more, code=2)
         assert not Path("new").exists()
         [message] = [line for line in said.splitlines() if "No recipe" not in line]
         return message
 
-    joined = refused(whole.replace("\n\n", "\n", 1))
-    assert f"{file.name}:" in joined and "blank line" in joined
     assert f"{file.name}:2 should have the 10 columns" in refused(whole.replace("\troot\t_", "\troot", 1))
     assert "data.column 'LEMMAS' is unknown" in refused(whole, *set_all("data.column=LEMMAS"))
     assert "a tagger takes the tokens of its files" in refused(whole, *set_all("text.segmentation=moses"))
-    test = treebank / "xx_yy-ud-test.conllu"
+    test = data / "xx_yy-ud-test.conllu"
     test.write_text(test.read_text().replace("\tVERB\t", "\tFROB\t", 1))
     message = shown("evaluate", "run", "--text", test, code=2).err
     assert "has the label 'FROB', which training does not have" in message and f"{test.name}:" in message
     assert "The format 'xml' is unknown" in shown("predict", "run", test, "--format", "xml", code=2).err
 
 
-@pytest.mark.parametrize(
-    ("text", "settings", "message"),
-    [
+def test_columns_without_allowed_tags_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "valid.conll").write_text("a O\n\n")
+    barred, crf = "a B-X\nb I-X\n\na O\nb I-X\n\n", set_all("spans=iob2", "output.kind=crf")
+    for text, options, message in (
         ("", [], "train.conll should hold tagged sentences, but has none"),
         ("word,tag\nAda,PROPN\n", [], "its first row is 'word,tag': put spaces or tabs between its columns"),
         ("Ada\nsees\n", [], "its first row is 'Ada': add a column"),
-        (
-            "a B-X\nb I-X\n\na O\nb I-X\n\n",
-            ["spans=iob2", "output.kind=crf"],
-            "train.conll:5 has the tag 'I-X', which IOB2 does not allow there",
-        ),
-    ],
-)
-def test_columns_without_tags_or_with_barred_ones_are_refused(
-    tmp_path: Path, text: str, settings: list[str], message: str
-) -> None:
-    (tmp_path / "train.conll").write_text(text)
-    (tmp_path / "valid.conll").write_text("a O\n\n")
-    assert message in train(tmp_path, tmp_path / "run", *set_all(*settings), code=2)
+        (barred, crf, "train.conll:5 has the tag 'I-X', which IOB2 does not allow there"),
+    ):
+        (tmp_path / "train.conll").write_text(text)
+        assert message in train("tag", tmp_path, tmp_path / "run", *SMALL, *options, code=2)

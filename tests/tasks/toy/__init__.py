@@ -14,7 +14,6 @@ from anaphora.data.fields.tokens import Tokens
 from anaphora.data.sources import text_splits
 from anaphora.events import Report, silent
 from anaphora.models.registry import Network
-from anaphora.options import SET, Conflict
 from anaphora.prediction.scores import LineScore
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 from anaphora.run.logs import Metric
@@ -35,10 +34,6 @@ class LettersConfig(Config):
 
 class LetterExperiment(ExperimentBase):
     """How often letters come."""
-
-    conflicts: ClassVar[tuple[Conflict, ...]] = (
-        Conflict({"start.run": SET}, "letters start from no other run; leave start.run out"),
-    )
 
     task: Literal["count-letters"]
     """What is learnt."""

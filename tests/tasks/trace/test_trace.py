@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,8 +14,9 @@ from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.samples import handwriting
 from anaphora.tasks.registry import find_tasks
 from anaphora.tasks.task import GivenData
+from tests.experiment.runs import last_weights
 
-from ..conftest import last_weights, set_all, shown
+from ..conftest import Trained, set_all, shown
 
 SMALL = set_all("training.batch_tokens=250", "training.epochs=2", "output.components=3")
 SYNTHESIS = ["train", "strokes", *set_all("decoder.size=8"), *SMALL]
@@ -24,22 +24,14 @@ PREDICTION = 'task = "trace"\n[recurrence]\nsize = 8\n'
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with ``lines`` of handwriting, and a run "synthesis" and one "prediction" of them."""
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """Lines of handwriting, and beside them a run "synthesis" and one "prediction"."""
     folder = tmp_path_factory.mktemp("trace")
     lines = handwriting.write(folder / "lines", train=8, valid=3, test=4)
     (folder / "prediction.toml").write_text(PREDICTION)
     shown(*SYNTHESIS, "--data", lines, "--run", folder / "synthesis")
-    shown("train", folder / "prediction.toml", *SMALL, "--data", lines, "--run", folder / "prediction")
-    return folder
-
-
-@pytest.fixture
-def lines(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the data, in the working folder, beside copies of the runs."""
-    shutil.copytree(trained, tmp_path / "trace")
-    monkeypatch.chdir(tmp_path / "trace")
-    return Path("lines")
+    trained = shown("train", folder / "prediction.toml", *SMALL, "--data", lines, "--run", folder / "prediction")
+    return Trained(lines, trained.err)
 
 
 def predict(data: Path | str, run: str, *settings: str) -> str:
@@ -47,10 +39,10 @@ def predict(data: Path | str, run: str, *settings: str) -> str:
     return shown("train", "prediction.toml", *SMALL, "--data", data, "--run", run, *settings).err
 
 
-def test_a_text_is_written_evaluated_and_drawn(lines: Path) -> None:
+def test_a_text_is_written_evaluated_and_drawn(data: Path) -> None:
     scores = shown("evaluate", "synthesis", "--json").split
     assert scores["sequences"] == 4 and np.isfinite(scores["log_likelihood"]) and not scores["residual_variance"]
-    assert shown("evaluate", "synthesis", "--data", lines / "test.jsonl", "--json", "--no-keep").split == scores
+    assert shown("evaluate", "synthesis", "--data", data / "test.jsonl", "--json", "--no-keep").split == scores
     draw = ["draw", "synthesis", "--text", "coat", "--length", "12", "--bias", "1"]
     shown(*draw, "--output", "coat.svg")
     picture = ElementTree.parse("coat.svg").getroot()
@@ -64,26 +56,24 @@ def test_a_text_is_written_evaluated_and_drawn(lines: Path) -> None:
     assert primed["text"] == "coat coat"
     start = [point for stroke in primed["strokes"] for point in stroke][: primed["primed"]]
     assert np.allclose(start, again[0].values_TD, atol=0.01)
-    sized = find_tasks("trace")[0].choose(GivenData([lines], Names()))
+    sized = find_tasks("trace")[0].choose(GivenData([data], Names()))
     assert sized.table["training"]["batch_tokens"] == 400  # few strokes make small batches
-    shown("check", "--task", "trace", "--data", lines, "--trial", "0", *set_all("decoder.size=6"))
+    shown("check", "--task", "trace", "--data", data, "--trial", "0", *set_all("decoder.size=6"))
 
 
 @pytest.mark.parametrize("kind", ["mixture", "squared-error"])
-def test_strokes_are_predicted_without_a_text(kind: str, lines: Path) -> None:
+def test_strokes_are_predicted_without_a_text(kind: str, data: Path) -> None:
     run = "prediction"
     if kind == "squared-error":
-        run = kind
-        without = ["train", "prediction.toml", "--data", lines, "--run", run]
-        shown(*without, *set_all("output=squared-error", "training.epochs=1"))
+        predict(data, run := kind, *set_all("output=squared-error", "training.epochs=1"))
     assert shown("evaluate", run, "--json").split["residual_variance"] == (kind == "squared-error")
-    assert shown("draw", run, "--length", "9", "--prime", lines / "test.jsonl").out.startswith("<svg")
+    assert shown("draw", run, "--length", "9", "--prime", data / "test.jsonl").out.startswith("<svg")
     assert "writes no given text" in shown("draw", run, "--text", "no", code=2).err
 
 
 @pytest.mark.parametrize("model", ["prediction", "synthesis"])
-def test_what_is_drawn_never_depends_on_what_is_drawn_beside_it(model: str, trained: Path) -> None:
-    predictor = anaphora.load(trained / model)
+def test_what_is_drawn_never_depends_on_what_is_drawn_beside_it(model: str, trained: Trained) -> None:
+    predictor = anaphora.load(trained.data.with_name(model))
     texts = ["a", "stardustfootprint", "lfrs", "tad", "iue"] if model == "synthesis" else [""] * 5
     together = list(predictor.generate_stream(texts, length=20, seed=3))
     shorter = list(predictor.generate_stream(texts[:2], length=20, seed=3))
@@ -92,8 +82,8 @@ def test_what_is_drawn_never_depends_on_what_is_drawn_beside_it(model: str, trai
     assert not np.array_equal(together[0].points_TD, predictor.generate(texts[0], length=20, seed=4).points_TD)
 
 
-def test_offsets_and_positions_in_either_direction_of_y_are_the_same_data(lines: Path) -> None:
-    rows = [json.loads(line) for line in (lines / "train.jsonl").read_text().splitlines()]
+def test_offsets_and_positions_in_either_direction_of_y_are_the_same_data(data: Path) -> None:
+    rows = [json.loads(line) for line in (data / "train.jsonl").read_text().splitlines()]
     forms: dict[str, list[str]] = {"as-is": [], "up": [], "offsets": []}
     for row in rows:
         forms["as-is"].append(json.dumps(row))
@@ -109,7 +99,7 @@ def test_offsets_and_positions_in_either_direction_of_y_are_the_same_data(lines:
         for split in ("train", "val"):
             (Path(name) / f"{split}.jsonl").write_text("\n".join(content) + "\n")
         predict(name, f"run-{name}", *set_all(f"data.y_axis={'up' if name == 'up' else 'down'}"))
-        weights[name] = last_weights(f"run-{name}")
+        weights[name] = last_weights(Path(f"run-{name}"))
     for name in ("up", "offsets"):
         assert all(tensor.allclose(weights[name][key], atol=1e-5) for key, tensor in weights["as-is"].items())
     drawn = {name: anaphora.load(f"run-{name}").generate(length=15) for name in ("as-is", "up")}
@@ -117,11 +107,10 @@ def test_offsets_and_positions_in_either_direction_of_y_are_the_same_data(lines:
     assert 'points = "offsets"' in Path("run-offsets/experiment.toml").read_text()
 
 
-def test_signals_without_a_pen_are_predicted_and_continued(lines: Path) -> None:
+def test_signals_without_a_pen_are_predicted_and_continued(data: Path) -> None:
     steps = np.arange(20)
     waves = [np.column_stack([np.sin(steps / 3 + phase), np.cos(steps / 3 + phase), steps]) for phase in range(8)]
-    folder = Path("waves")
-    folder.mkdir()
+    (folder := Path("waves")).mkdir()
     for name, rows in (("train", waves[:6]), ("val", waves[6:7]), ("test", waves[7:])):
         np.savez(folder / f"{name}.npz", values=np.concatenate(rows), lengths=[20] * len(rows))
     assert "Next: anaphora evaluate run" in predict(folder, "run")
@@ -168,8 +157,8 @@ def forecasts(waves: list[np.ndarray], file: Path) -> None:
     assert "[" not in shown("predict", "expected", file, "--steps", "3").out
 
 
-def test_faults_of_the_data_end_with_one_sentence(lines: Path) -> None:
-    train = lines / "train.jsonl"
+def test_faults_of_the_data_end_with_one_sentence(data: Path) -> None:
+    train = data / "train.jsonl"
     good = train.read_text()
     for added, said in (
         ('{"strokes": [[[0, 0], [1, 2]]]}', "train.jsonl:9 has no text, which is needed here"),
@@ -177,7 +166,7 @@ def test_faults_of_the_data_end_with_one_sentence(lines: Path) -> None:
         ('{"text": "a", "strokes": [[]]}', "train.jsonl:9: stroke 1 has no points"),
     ):
         train.write_text(good + added + "\n")
-        assert said in shown(*SYNTHESIS, "--data", lines, "--run", "run", code=2).err
+        assert said in shown(*SYNTHESIS, "--data", data, "--run", "run", code=2).err
         assert not Path("run").exists()
     for text, said in (("", "it is empty"), ("A!", "has '!', 'A', which the training texts have not")):
         assert said in shown("draw", "synthesis", "--text", text, code=2).err

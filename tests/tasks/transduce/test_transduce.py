@@ -9,8 +9,10 @@ import pytest
 
 import anaphora
 from anaphora.prediction.options import SearchOptions
+from tests.experiment.runs import have_same_weights
 
-from ..conftest import last_weights, set_all, shown
+from ..conftest import Trained, set_all, shown
+from ..conftest import train as train_task
 
 SIZES = ("embedding.size=16", "encoder.size=16", "decoder.size=16", "decoder.readout_size=16", "attention.size=8")
 SMALL = set_all(*SIZES, "training.batch_tokens=150", "guided_alignment=none")
@@ -30,64 +32,51 @@ def spoken(count: int, seed: int) -> str:
     return "".join(lines)
 
 
-def train(data: Path, *settings: str, run: Path | str = "run", code: int = 0) -> str:
-    begin = ["train", "--data", data, "--task", "transduce", "--run", run]
-    return shown(*begin, *SMALL, *settings, code=code).err
+def train(data: Path, *settings: str, run: Path | str = "new", code: int = 0) -> str:
+    return train_task("transduce", data, run, *SMALL, *settings, code=code)
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a ``dictionary`` and a ``run`` of it."""
-    folder = tmp_path_factory.mktemp("transduce")
-    (folder / "dictionary").mkdir()
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    (dictionary := tmp_path_factory.mktemp("transduce") / "dictionary").mkdir()
     for name, count, seed in (("train", 120, 1), ("dev", 25, 2), ("test", 25, 3)):
-        (folder / "dictionary" / f"toy.{name}.tsv").write_text(spoken(count, seed))
-    train(folder / "dictionary", *ONCE, run=folder / "run")
-    return folder
-
-
-@pytest.fixture
-def dictionary(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return shutil.copytree(trained / "dictionary", tmp_path / "dictionary")
+        (dictionary / f"toy.{name}.tsv").write_text(spoken(count, seed))
+    return Trained(dictionary, train(dictionary, *ONCE, run=dictionary.with_name("run")))
 
 
 @pytest.mark.slow
-def test_a_transducer_is_trained_without_a_recipe_evaluated_and_asked(dictionary: Path) -> None:
-    said = train(dictionary, *set_all("training.epochs=25", "evaluation.without=AEY", "decoder.dropout=0"))
-    assert "pairs of strings, a transducer with symbol vectors of 16" in said and "| anaphora predict run" in said
+def test_a_transducer_is_trained_without_a_recipe_evaluated_and_asked(data: Path) -> None:
+    said = train(data, *set_all("training.epochs=25", "evaluation.without=AEY", "decoder.dropout=0"))
+    assert "pairs of strings, a transducer with symbol vectors of 16" in said and "| anaphora predict new" in said
     assert "is read as columns: source in column 1, target in column 2" in said
     assert "characters in the source and separated by spaces in the target" in said
-    transducer = anaphora.load("run")
+    transducer = anaphora.load("new")
     assert transducer.predict(["dcb"])[0].text == "D K B"
     [found] = transducer.predict(["ad"], beam=4, alternatives=1)
     assert {found.text, found.alternatives[0].text} == {"AA D", "EY D"}
-    scores = shown("evaluate", "run", "--json").split
+    scores = shown("evaluate", "new", "--json").split
     inputs = {line.split("\t")[0] for line in spoken(25, 3).splitlines()}
     assert scores["inputs"] == len(inputs) and scores["accuracy"] > 0.7
     assert scores["word_error_rate"] == pytest.approx(1 - scores["accuracy"])
     assert scores["symbol_error_rate"] <= scores["word_error_rate"]
     assert scores["without"]["accuracy"] >= scores["accuracy"] and scores["without"]["characters"] == "AEY"
-    test = dictionary / "toy.test.tsv"
-    evaluated = shown("evaluate", "run", "--text", test, "--beam", "2", "--output", "out.jsonl")
+    evaluated = shown("evaluate", "new", "--text", data / "toy.test.tsv", "--beam", "2", "--output", "out.jsonl")
     assert "word error rate" in evaluated.out
     lines = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
     assert sorted(line["source"] for line in lines) == sorted(inputs)
     assert all(line["right"] == (line["output"] in line["answers"]) for line in lines)
 
 
-def test_strings_are_answered_alike_alone_side_by_side_and_by_the_command_line(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    transducer, words = anaphora.load(trained / "run"), tmp_path / "words"
-    words.write_text("ab\ndax\n\ncy\nxx\n")
-    printed = shown("predict", trained / "run", words)
+def test_strings_are_answered_alike_alone_together_and_by_the_command_line(trained: Trained, tmp_path: Path) -> None:
+    transducer = anaphora.load(trained.run)
+    (words := tmp_path / "words").write_text("ab\ndax\n\ncy\nxx\n")
+    printed = shown("predict", trained.run, words)
     expected = transducer.predict(["ab", "dax", "", "cy", "xx"])
     assert printed.lines == [found.text for found in expected] and expected[2].text == ""
     assert "Input 2 ('dax') has symbols that training does not have, which are read as unknown: 'x'" in printed.err
     assert printed.err.count("read as unknown") == 1
     assert "In all, 3 inputs have symbols that training does not have." in printed.err
-    assert shown("predict", trained / "run", words, "--json").objects == [found.json() for found in expected]
+    assert shown("predict", trained.run, words, "--json").objects == [found.json() for found in expected]
     with pytest.raises(TypeError, match="Several texts"):
         transducer.predict("ab")
     draw = random.Random(1)
@@ -98,8 +87,8 @@ def test_strings_are_answered_alike_alone_side_by_side_and_by_the_command_line(
     assert together == list(transducer.predict_stream(iter(strings), SearchOptions(beam=2)))
 
 
-def test_an_output_is_as_sure_as_it_is_often_an_answer_on_held_out_strings(trained: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(trained / "run", tmp_path / "run")
+def test_an_output_is_as_sure_as_it_is_often_an_answer_on_held_out_strings(trained: Trained, tmp_path: Path) -> None:
+    run = shutil.copytree(trained.run, tmp_path / "run")
     rows = [line.split("\t") for line in spoken(150, 4).splitlines()]
     for name, column in ("held.txt", 0), ("held.phones", 1):
         (tmp_path / name).write_text("".join(f"{row[column]}\n" for row in rows))
@@ -116,24 +105,23 @@ def test_an_output_is_as_sure_as_it_is_often_an_answer_on_held_out_strings(train
     table = ("predict", run, tmp_path / "new.tsv", "--confidence")
     assert shown(*table, "--json").objects == [found.json()]
     assert "add --json" in shown(*table, code=2).err
-    assert "no calibrated confidence" in shown("predict", trained / "run", *asked[2:], code=2).err
+    assert "no calibrated confidence" in shown("predict", trained.run, *asked[2:], code=2).err
 
 
-def test_runs_are_scored_in_the_precision_of_a_bundle(trained: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(trained / "run", tmp_path / "run")
-    said = shown("evaluate", run, "--text", trained / "dictionary" / "toy.test.tsv", "--precision", "int8").out
-    assert "beam 1, int8)" in said and "beam 1, int8 |" in (run / "card.md").read_text()
+def test_runs_are_scored_in_the_precision_of_a_bundle(data: Path) -> None:
+    said = shown("evaluate", "run", "--text", data / "toy.test.tsv", "--precision", "int8").out
+    assert "beam 1, int8)" in said and "beam 1, int8 |" in Path("run/card.md").read_text()
 
 
-def test_json_lines_of_strings_are_trained_on_and_scored(dictionary: Path) -> None:
+def test_json_lines_of_strings_are_trained_on_and_scored(tmp_path: Path) -> None:
     rows = [line.split("\t") for line in spoken(60, 4).splitlines()]
-    data = dictionary.with_name("pairs.jsonl")
+    data, run = tmp_path / "pairs.jsonl", tmp_path / "run"
     data.write_text("".join(json.dumps({"target": phones, "source": word}) + "\n" for word, phones in rows))
-    said = train(data, *ONCE)
+    said = train(data, *ONCE, run=run)
     assert f"{data} is read as columns: source in column source, target in column target." in said
-    scores = shown("evaluate", "run", "--data", data, "--json").json["splits"]["pairs.jsonl"]
+    scores = shown("evaluate", run, "--data", data, "--json").split
     assert scores["inputs"] == len({word for word, _ in rows})
-    assert "no use for --text" in shown("evaluate", "run", "--data", data, "--text", data, code=2).err
+    assert "no use for --text" in shown("evaluate", run, "--data", data, "--text", data, code=2).err
 
 
 def test_hallucinated_pairs_are_trained_on_beside_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,18 +136,17 @@ def test_hallucinated_pairs_are_trained_on_beside_the_others(tmp_path: Path, mon
     assert tokens[1] > 2 * 8 * tokens[0] > 0
     shown(*begin, "--run", "parts", *more, *ONCE)
     shown("train", "--resume", "--run", "parts", *set_all("training.epochs=2"))
-    parts = last_weights("parts")
-    assert all(tensor.equal(parts[name]) for name, tensor in last_weights("whole").items())
+    assert have_same_weights(Path("whole"), Path("parts"))
 
 
-def test_faults_of_the_data_end_with_one_sentence(dictionary: Path) -> None:
-    file = dictionary / "toy.train.tsv"
+def test_faults_of_the_data_end_with_one_sentence(data: Path) -> None:
+    file = data / "toy.train.tsv"
     whole = file.read_text()
 
     def refused(text: str, *settings: str) -> str:
         file.write_text(text)
-        said = train(dictionary, *set_all(*settings), code=2)
-        assert not Path("run").exists()
+        said = train(data, *set_all(*settings), code=2)
+        assert not Path("new").exists()
         return said.splitlines()[-1]
 
     assert f"{file}:3 should have 2 columns, but has 3" in refused("a\tAA\nb\tB\nc\tK\tx\n" + whole)
@@ -202,9 +189,9 @@ def test_features_are_read_by_the_decoder_alone(tmp_path: Path, monkeypatch: pyt
     Path("train").write_text("".join(f"{stem}en\t{stem}{forms[tags]}\t{tags}\n" for stem in stems for tags in forms))
     apart = set_all("text.features=decoder", "guided_alignment=learn", "training.schedule=constant")
     train(Path("train"), *apart, *set_all("training.epochs=2"), run="whole")
-    train(Path("train"), *apart, *ONCE)
+    train(Path("train"), *apart, *ONCE, run="run")
     shown("train", "--resume", "--run", "run", *set_all("training.epochs=2"))
-    assert all(tensor.equal(last_weights("run")[name]) for name, tensor in last_weights("whole").items())
+    assert have_same_weights(Path("whole"), Path("run"))
     inflected, strings = anaphora.load("run"), ["sagen\tV;PST", "machen\tV;PST;PL", "klagen", "fassen\tV;X"]
     together = inflected.predict(strings)
     assert together == [inflected.predict([string])[0] for string in strings]

@@ -1,7 +1,6 @@
 """A transducer of vectors trains, evaluates and predicts: strokes in, text out."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from anaphora.inspection.attention import vector_alignments
 from anaphora.inspection.subject import Subject
 from anaphora.tasks.transduce.predictor import Transduction
 
-from ..conftest import set_all, shown
+from ..conftest import Trained, set_all, shown, train
 
 SIZES = ("encoder.size=12", "decoder.size=12", "decoder.readout_size=8", "embedding.size=8")
 TRAINING = ("encoder.dropout=0", "decoder.dropout=0", "training.batch_tokens=150")
@@ -42,28 +41,18 @@ def _lines(written: list[tuple[str, Any]]) -> str:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A folder with ``strokes`` and a ``run`` of them, and what its training reported."""
-    folder = tmp_path_factory.mktemp("vectors")
-    (folder / "strokes").mkdir()
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    (strokes := tmp_path_factory.mktemp("vectors") / "strokes").mkdir()
     for name, count, seed in (("train", 200, 1), ("val", 20, 2), ("test", 20, 3)):
-        (folder / "strokes" / f"{name}.jsonl").write_text(_lines(_written(count, seed)))
-    begin = ["train", "--data", folder / "strokes", "--task", "transduce", "--run", folder / "run"]
-    return folder, shown(*begin, *SMALL, *set_all("attention.size=6"), *LEARN).err
+        (strokes / f"{name}.jsonl").write_text(_lines(_written(count, seed)))
+    options = [*SMALL, *set_all("attention.size=6"), *LEARN]
+    return Trained(strokes, train("transduce", strokes, strokes.with_name("run"), *options))
 
 
-@pytest.fixture
-def strokes(trained: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the data, in the working folder, beside one of the run."""
-    shutil.copytree(trained[0], tmp_path / "vectors")
-    monkeypatch.chdir(tmp_path / "vectors")
-    return Path("strokes")
-
-
-def test_strokes_are_read_and_scored(trained: tuple[Path, str], strokes: Path) -> None:
-    assert "200 sequences with texts, a transducer of vectors with" in trained[1]
+def test_strokes_are_read_and_scored(trained: Trained, data: Path) -> None:
+    assert "200 sequences with texts, a transducer of vectors with" in trained.said
     assert shown("evaluate", "run", "--json").split["accuracy"] > 0.8
-    printed = shown("predict", "run", strokes / "test.jsonl").lines
+    printed = shown("predict", "run", data / "test.jsonl").lines
     model, written = anaphora.load("run"), _written(20, 3)
     together = model.predict([strokes for _, strokes in written])
     assert [one.text for one in together] == printed
@@ -78,42 +67,40 @@ def test_strokes_are_read_and_scored(trained: tuple[Path, str], strokes: Path) -
     assert seen.weights.sum(1) == pytest.approx(1, abs=1e-5)
 
 
-def test_signals_and_phones_come_from_a_table_of_files(strokes: Path) -> None:
-    signals = strokes / "signals"
-    signals.mkdir()
+def test_signals_and_phones_come_from_a_table_of_files(data: Path) -> None:
+    (signals := data / "signals").mkdir()
     rows = ["file\ttext"]
     for number, (text, _) in enumerate(_written(40, 4)):
         np.save(signals / f"{number}.npy", np.array([[1.0 if letter == "a" else -1.0, number] for letter in text]))
         rows.append(f"{number}.npy\t{' '.join(text.upper())}")
     (signals / "all.tsv").write_text("\n".join(rows) + "\n")
-    said = shown("train", "--data", signals / "all.tsv", "--task", "transduce", *SMALL, *ONCE, "--run", "signals").err
+    said = train("transduce", signals / "all.tsv", "signals", *SMALL, *ONCE)
     assert "held out" in said and "Symbols are separated by spaces in the target" in said
     [printed] = shown("predict", "signals", signals / "0.npy").lines
     assert printed == anaphora.load("signals").predict([np.load(signals / "0.npy")])[0].text
 
 
-def test_faulty_strokes_are_named_and_unknown_letters_are_found_by_a_check(strokes: Path) -> None:
-    test = strokes / "faulty.jsonl"
+def test_faulty_strokes_are_named_and_unknown_letters_are_found_by_a_check(data: Path) -> None:
+    test = data / "faulty.jsonl"
     for line, message in (
         ('{"strokes": [[[0, 0], [1, 2]]]}', "faulty.jsonl:21 has no text, which is needed here"),
         ('{"text": "a", "strokes": [[[0, NaN], [1, 2]]]}', "point 1 has a number that is not finite"),
         ('{"text": "a", "strokes": [[[0, 0, 5], [1, 2, 4]]]}', "point 2 is out of order"),
     ):
-        test.write_text((strokes / "test.jsonl").read_text() + f"{line}\n")
+        test.write_text((data / "test.jsonl").read_text() + f"{line}\n")
         assert message in shown("evaluate", "run", "--data", test, code=2).err
     test.unlink()
     np.save("wide.npy", np.ones((4, 3)))
     assert "no pen, but the others have a pen" in shown("predict", "run", "wide.npy", code=2).err
-    (strokes / "test.jsonl").write_text(_lines([("ac", _written(1, 4)[0][1])]))
-    check = ["check", "--data", strokes, "--task", "transduce", "--trial", "0.1", "--json", *SMALL]
+    (data / "test.jsonl").write_text(_lines([("ac", _written(1, 4)[0][1])]))
+    check = ["check", "--data", data, "--task", "transduce", "--trial", "0.1", "--json", *SMALL]
     found = shown(*check).json
     assert found["trainable"] and found["estimate"]["updates"] > 0
     assert "unknown-tokens" in {finding["kind"] for finding in found["findings"]}
 
 
-def test_attention_to_strokes_is_drawn_for_a_file(strokes: Path) -> None:
-    blind = [*SMALL, *ONCE, *set_all("attention=none")]
-    shown("train", "--data", strokes, "--task", "transduce", "--run", "blind", *blind)
+def test_attention_to_strokes_is_drawn_for_a_file(data: Path) -> None:
+    train("transduce", data, "blind", *SMALL, *ONCE, *set_all("attention=none"))
     Path("two.jsonl").write_text(_lines(_written(2, 4)))
     shown("inspect", "run", "attention", "two.jsonl", "--output", "pictures")
     assert Path("pictures/attention-2.png").exists()

@@ -1,6 +1,5 @@
 """Confidence depends on the sentence alone, covers every word, and is refused where it was not calibrated."""
 
-import json
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +10,11 @@ import numpy as np
 import pytest
 
 import anaphora
-from anaphora.cli.app import main
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.classification import calibration_error
 from anaphora.files import DamagedError
 from anaphora.formats.lines import write_lines
+from anaphora.prediction.options import SearchOptions
 from anaphora.run import calibrations
 from anaphora.run.summary import about
 from anaphora.search.sampling import Sampling
@@ -31,9 +30,10 @@ from anaphora.tasks.translation.confidence import (
 )
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
+from tests.cli.conftest import Shown
 
 from ...conftest import Trained
-from ..conftest import sentences
+from ..conftest import sentences, shown
 
 
 def judging(translator: TranslationPredictor) -> Any:
@@ -53,10 +53,8 @@ def judged(found: Translation) -> list[tuple[float | None, tuple[float | None, .
 
 
 @pytest.mark.parametrize("asked", [{"beam": 4, "alternatives": 2}, {"sampling": Sampling(seed=3), "minimum_risk": 3}])
-def test_confidence_is_the_same_alone_and_in_any_batch(
-    untrained_translator: TranslationPredictor, asked: dict[str, Any]
-) -> None:
-    translator, texts = judging(untrained_translator), sentences(4, most=9, seed=31)
+def test_confidence_is_the_same_alone_and_in_any_batch(predictor: TranslationPredictor, asked: dict[str, Any]) -> None:
+    translator, texts = judging(predictor), sentences(4, most=9, seed=31)
     together = translator.translate(texts, confidence=True, **asked)
     turned = translator.translate(texts[::-1], confidence=True, **asked)[::-1]
     alone = [translator.translate([text], confidence=True, **asked)[0] for text in texts]
@@ -65,8 +63,8 @@ def test_confidence_is_the_same_alone_and_in_any_batch(
     assert [one.text for one in together] == [one.text for one in translator.translate(texts, **asked)]
 
 
-def test_every_word_has_one_and_what_is_kept_has_none(untrained_translator: TranslationPredictor) -> None:
-    translator = judging(untrained_translator)
+def test_every_word_has_one_and_what_is_kept_has_none(predictor: TranslationPredictor) -> None:
+    translator = judging(predictor)
     texts = [*sentences(6, seed=5), "a <b>man</b> sees {name}", "{name}", "", "the dog walks. <i>{x}</i>"]
     for found in translator.translate_text(texts, beam=2, confidence=True, protect=("placeholders", "tags")):
         assert len(found.word_confidences) == len(found.text.split())
@@ -95,8 +93,8 @@ def test_a_copy_of_a_source_word_that_the_target_side_never_had_is_not_trusted()
 @pytest.fixture
 def run(trained_copy: Trained, tmp_path: Path) -> Path:
     """A translator of words, and more pairs than it was trained on."""
-    lines = [f"The {a} sees a very small {b} {'very ' * n}" for a in ("cat", "dog", "horse") for b in ("bird", "rat",
-             "pig", "lamb", "fish", "boat") for n in range(7)]  # fmt: skip
+    animals, things = ("cat", "dog", "horse"), ("bird", "rat", "pig", "lamb", "fish", "boat")
+    lines = [f"The {a} sees a very small {b} {'very ' * n}" for a in animals for b in things for n in range(7)]
     references = [line.replace("The", "Le").replace("sees", "voit") if n % 3 else "x y" for n, line in enumerate(lines)]
     write_lines(tmp_path / "held.en", lines)
     write_lines(tmp_path / "held.fr", references)
@@ -115,57 +113,49 @@ def test_what_is_left_empty_keeps_its_confidence_and_the_terms_that_it_lacks() -
     assert (found.text, found.confidence, found.missing_terms) == ("", 0.3, ("man",))
 
 
-def test_a_run_is_calibrated_for_each_way_to_search_it(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_is_calibrated_for_each_way_to_search_it(run: Path, tmp_path: Path) -> None:
     translator, texts = anaphora.load(run), ["The cat sees a very small rat"]
     with pytest.raises(ConfigError, match="has no calibrated confidence: run anaphora calibrate"):
         translator.translate(texts, confidence=True)
-    files = ["--source", str(tmp_path / "held.en"), "--reference", str(tmp_path / "held.fr")]
-    capsys.readouterr()
-    assert main(["calibrate", str(run), *files, "--beam", "2", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["fitted_on"] == shown["sentences"]["examples"] == 126 and shown["settings"]["beam"] == 2
+    files = ["--source", tmp_path / "held.en", "--reference", tmp_path / "held.fr"]
+    fitted = shown("calibrate", run, *files, "--beam", "2", "--json").json
+    assert fitted["fitted_on"] == fitted["sentences"]["examples"] == 126 and fitted["settings"]["beam"] == 2
     [found] = translator.translate(texts, confidence=True, beam=2)
     assert 0 < found.confidence < 1 and len(found.word_confidences) == len(found.text.split())
     with pytest.raises(ConfigError, match=r"calibrated for precision fp32, beam 2.*but not for precision fp32, beam 3"):
         translator.translate(texts, confidence=True, beam=3)
-    asked = ["translate", str(run), files[1], "--beam", "3"]
-    assert main([*asked, "--confidence"]) == 0
-    shown, said = capsys.readouterr()
-    assert shown.startswith("\t") and "but not for precision fp32, beam 3" in said
-    assert main([*asked, "--min-confidence", "0.5"]) == 2
+    asked = ["translate", run, tmp_path / "held.en", "--beam", "3"]
+    printed = shown(*asked, "--confidence")
+    assert printed.out.startswith("\t") and "but not for precision fp32, beam 3" in printed.err
+    shown(*asked, "--min-confidence", "0.5", code=2)
     with pytest.raises(ConfigError, match="one run by itself"):
         TranslationPredictor.ensemble([translator, translator]).translate(texts, confidence=True, beam=2)
-    assert main(["calibrate", str(run), *files, "--beam", "3"]) == 0
+    shown("calibrate", run, *files, "--beam", "3")
     assert [one.settings["beam"] for one in calibrations.read(run)] == [2, 3]
-    _lines_are_written_as_sure_as_asked(run, tmp_path, found, capsys)
 
 
-def _lines_are_written_as_sure_as_asked(
-    run: Path, folder: Path, found: Translation, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def shown(*asked: str) -> tuple[str, str]:
-        capsys.readouterr()
-        assert main(["translate", str(run), *asked, "--beam", "2"]) == 0
-        return capsys.readouterr()
+def test_lines_are_written_as_sure_as_asked(run: Path, tmp_path: Path) -> None:
+    calibrate(anaphora.load(run), (tmp_path / "held.en", tmp_path / "held.fr"), SearchOptions(beam=2))
+    [found] = anaphora.load(run).translate(["The cat sees a very small rat"], confidence=True, beam=2)
 
-    (text := folder / "text.en").write_text("The cat sees a very small rat\n\n")
-    assert shown(str(text), "--confidence")[0].splitlines() == [f"{found.confidence:.4f}\t{found.text}", "\t"]
-    written, said = shown(str(text), "--min-confidence", "1")
-    assert written == "\n\n" and "1 of 2 lines was left empty: their confidence is below 1" in said
-    first, second = map(json.loads, shown(str(text), "--confidence", "--json")[0].splitlines())
+    def written(file: Path, *asked: str) -> Shown:
+        return shown("translate", run, file, *asked, "--beam", "2")
+
+    (text := tmp_path / "text.en").write_text("The cat sees a very small rat\n\n")
+    assert written(text, "--confidence").lines == [f"{found.confidence:.4f}\t{found.text}", "\t"]
+    sure = written(text, "--min-confidence", "1")
+    assert sure.out == "\n\n" and "1 of 2 lines was left empty: their confidence is below 1" in sure.err
+    first, second = written(text, "--confidence", "--json").objects
     assert first["confidence"] == found.confidence and first["word_confidences"] == list(found.word_confidences)
     assert second["confidence"] is None and second["word_confidences"] == []
-    assert f"confidence= {found.confidence:.6f}" in shown(str(text), "--confidence", "--nbest", "1")[0]
+    assert f"confidence= {found.confidence:.6f}" in written(text, "--confidence", "--nbest", "1").out
     catalogue = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
-    (document := folder / "app.po").write_text(f'{catalogue}msgid "The cat sees a very small rat"\nmsgstr ""\n')
-    assert f'msgstr "{found.text}"' in shown(str(document), "--min-confidence", "0")[0]
-    written, said = shown(str(document), "--min-confidence", "1")
-    assert written == document.read_text() and "of too low a confidence was left empty (line 4)" in said
-    (film := folder / "film.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nThe cat sees a very small rat\n")
-    written, said = shown(str(film), "--min-confidence", "1")
-    assert written == film.read_text() and "of too low a confidence was left in the source language (line 3)" in said
+    (document := tmp_path / "app.po").write_text(f'{catalogue}msgid "The cat sees a very small rat"\nmsgstr ""\n')
+    assert f'msgstr "{found.text}"' in written(document, "--min-confidence", "0").out
+    (film := tmp_path / "film.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nThe cat sees a very small rat\n")
+    for file, said in (document, "left empty (line 4)"), (film, "left in the source language (line 3)"):
+        sure = written(file, "--min-confidence", "1")
+        assert sure.out == file.read_text() and f"of too low a confidence was {said}" in sure.err
 
 
 def test_a_changed_file_and_other_weights_are_refused(run: Path, tmp_path: Path) -> None:

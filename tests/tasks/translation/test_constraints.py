@@ -26,8 +26,8 @@ from anaphora.text.placeholders import is_glued
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer, annotations
 
 from ..conftest import sentences
+from .test_predictor import SEARCHES, read
 from .test_protection import TOKENIZERS, untrained, words
-from .test_searches import SEARCHES, read
 
 TERMS = "dog\tred tree | small tree\nthe\tcat\nman\t!house | !woman\n*\t!takes\n"
 WHOLE = [name for name in TOKENIZERS if not name.startswith(("few", "small"))]
@@ -42,10 +42,8 @@ def glossary(folder: Path, text: str) -> Glossary:
 
 
 @pytest.mark.parametrize("search", ["greedy", "coverage", "diverse", "minimum risk of samples"])
-def test_a_translation_begins_with_its_prefix_under_every_search_in_any_batch(
-    untrained_translator: TranslationPredictor, search: str
-) -> None:
-    asked, translate = SEARCHES[search], untrained_translator.translate
+def test_translations_begin_with_prefixes_in_any_search_and_batch(predictor: TranslationPredictor, search: str) -> None:
+    asked, translate = SEARCHES[search], predictor.translate
     found = translate(TEXTS, prefixes=PREFIXES, **asked)
     for prefix, one in zip(PREFIXES, found, strict=True):
         check_begins(one, prefix)
@@ -77,13 +75,8 @@ def test_a_translation_ends_with_its_suffix_behind_a_prefix_from_any_translator(
 
 def test_suffixes_do_not_go_with_searches_that_could_not_write_them() -> None:
     translator = untrained(words("joiner"))
-    for asked in (
-        {"sampling": Sampling()},
-        {"groups": 2},
-        {"no_repeat_ngram": 2},
-        {"min_length": 3},
-        {"candidates": Candidates({})},
-    ):
+    others = {"groups": 2}, {"no_repeat_ngram": 2}, {"min_length": 3}
+    for asked in ({"sampling": Sampling()}, {"candidates": Candidates({})}, *others):
         with pytest.raises(ConfigError, match="or suffixes"):
             translator.translate(["a man"], suffixes=["the cat"], **asked)  # type: ignore[arg-type]
 
@@ -95,20 +88,18 @@ def check_begins(found: Translation, prefix: str) -> None:
         assert not prefix or not is_glued(written[len(prefix) : len(prefix) + 1]), (written, prefix)
 
 
-def test_a_prefix_is_scored_by_the_model_and_one_that_it_writes_anyway_changes_nothing(
-    untrained_translator: TranslationPredictor,
-) -> None:
+def test_a_prefix_is_scored_and_one_that_it_writes_anyway_changes_nothing(predictor: TranslationPredictor) -> None:
     texts, prefixes, compared = TEXTS[:-1], PREFIXES[:-1], 0
-    found = untrained_translator.translate(texts, prefixes=prefixes, beam=3, attention=True)
+    found = predictor.translate(texts, prefixes=prefixes, beam=3, attention=True)
     for text, one in zip(texts, found, strict=True):
-        [forced] = untrained_translator.score_pairs([text], [one.text], attention=True)
+        [forced] = predictor.score_pairs([text], [one.text], attention=True)
         if one.finished and forced.target_pieces == one.target_pieces:  # a text can be segmented in other ways
             assert forced.score == pytest.approx(one.score, rel=1e-9)
             compared += 1
     assert compared > 1
-    free = untrained_translator.translate(texts, beam=1)
+    free = predictor.translate(texts, beam=1)
     begun = [" ".join(one.text.split()[:3]) for one in free]
-    for one, again in zip(free, untrained_translator.translate(texts, prefixes=begun, beam=1), strict=True):
+    for one, again in zip(free, predictor.translate(texts, prefixes=begun, beam=1), strict=True):
         assert again.text.split()[:3] == one.text.split()[:3]
 
 
@@ -121,13 +112,8 @@ def test_a_prefix_may_have_words_that_are_no_candidates() -> None:
 def test_terms_change_neither_a_prefix_nor_a_suffix(tmp_path: Path) -> None:
     terms = glossary(tmp_path, "dog\tred tree\nman\tcat | !house\n")
     prefixes, suffixes = ["the red tree walks", "the big red", ""], ["", "sees the tree.", "walks"]
-    found = untrained(TOKENIZERS["subwords"]()).translate(
-        ["a dog and a man", "a dog and a man", "a {name} dog"],
-        prefixes=prefixes,
-        suffixes=suffixes,
-        beam=4,
-        terms=terms,
-    )
+    texts, translate = ["a dog and a man"] * 2 + ["a {name} dog"], untrained(TOKENIZERS["subwords"]()).translate
+    found = translate(texts, prefixes=prefixes, suffixes=suffixes, beam=4, terms=terms)
     for prefix, suffix, one in zip(prefixes, suffixes, found, strict=True):
         assert one.text.startswith(prefix) and one.text.endswith(suffix)
         check_terms(one, "red tree", "dog")
@@ -156,15 +142,6 @@ def test_terms_are_written_by_models_with_attention_in_c_as_step_by_step(asked: 
         term = ("cat", "tree") if text == "tree" else ("red tree|small tree", "dog")
         written = [check_terms(one, *term) for one in (best, *best.alternatives)]
         assert written[0] and not best.missing_terms
-
-
-def test_lines_with_one_source_form_are_alternatives_of_a_term(tmp_path: Path) -> None:
-    translator = untrained(words("joiner"), False)
-    both, line = (
-        translator.translate(["a dog"], terms=glossary(tmp_path, text), beam=4)
-        for text in ("dog\tred tree\ndog\tcat\n", "dog\tred tree | cat\n")
-    )
-    assert both == line and not both[0].missing_terms
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -266,9 +243,7 @@ def test_prefixes_of_words_that_are_annotated_are_refused() -> None:
 @pytest.mark.matrix
 @pytest.mark.parametrize("attends", [True, False], ids=["attention", "none"])
 @pytest.mark.parametrize("name", WHOLE)
-def test_terms_are_written_and_forbidden_ones_are_not_by_any_translator(
-    name: str, attends: bool, tmp_path: Path
-) -> None:
+def test_terms_are_written_and_forbidden_ones_not_by_any_translator(name: str, attends: bool, tmp_path: Path) -> None:
     texts = [*sentences(6, most=6, seed=5), "the dog {name} <b>sees</b> the man", "The {a}"]
     found = untrained(TOKENIZERS[name](), attends).translate(texts, beam=3, terms=glossary(tmp_path, TERMS))
     for text, translation in zip(texts, found, strict=True):

@@ -1,9 +1,12 @@
 """Which texts of a document are translated, what is kept of them, and what stays without a translation."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anaphora.tasks.translation.documents import (
     LOST,
@@ -27,22 +30,22 @@ def po(*sources: str, charset: str = "UTF-8") -> str:
     return HEAD.format(charset) + "\n".join(f'msgid "{source}"\nmsgstr ""\n' for source in sources)
 
 
-class Translator:
-    """Capitals, or what a table says."""
-
-    def __init__(self, **table: str | None) -> None:
-        self.asked: list[str] = []
-        self._table = table
-
-    def __call__(self, texts: Sequence[str]) -> list[str | None]:
-        self.asked += texts
-        return [self._table.get(text, text.replace("file", "FILE").replace("open", "OPEN")) for text in texts]
+Filled = tuple[FilledDocument, list[str]]
 
 
-def fill_po(folder: Path, text: str, language: str = "de", **table: str | None) -> tuple[FilledDocument, list[str]]:
-    """A catalogue that is filled, and the texts that were translated for it."""
-    translator = Translator(**table)
-    return fill(document_of(folder, "a.po", text, ("en", language)), translator, language), translator.asked
+def fill_file(folder: Path, name: str, text: str, language: str = "de", **table: str | None) -> Filled:
+    """A document filled with what a table says or with capitals, and the texts that were translated for it."""
+    asked = list[str]()
+
+    def translate(texts: Sequence[str]) -> list[str | None]:
+        asked.extend(texts)
+        return [table.get(text, text.replace("file", "FILE").replace("open", "OPEN")) for text in texts]
+
+    return fill(document_of(folder, name, text, ("en", language)), translate, language), asked
+
+
+def fill_po(folder: Path, text: str, language: str = "de", **table: str | None) -> Filled:
+    return fill_file(folder, "a.po", text, language, **table)
 
 
 @pytest.mark.parametrize(
@@ -78,9 +81,7 @@ def test_white_space_line_ends_and_keys_stay(source: str, target: str | None, as
         ("_open", "開く", "開く(_O)"),
     ],
 )
-def test_a_key_is_that_of_the_translation_or_the_same_letter_of_a_word(
-    source: str, answer: str, target: str, tmp_path: Path
-) -> None:
+def test_a_key_is_the_translations_or_the_same_letter(source: str, answer: str, target: str, tmp_path: Path) -> None:
     asked, language = source.replace("&", "").replace("_", ""), "ja" if "開" in answer else "de"
     assert f'msgstr "{target}"' in fill_po(tmp_path, po(source), language, **{asked: answer})[0].content.decode()
 
@@ -100,9 +101,7 @@ def test_a_key_is_that_of_the_translation_or_the_same_letter_of_a_word(
         ("Alice\tsees Alice", "Alice voit Alice", None),
     ],
 )
-def test_white_space_within_a_text_comes_back_or_is_said_to_be_lost(
-    text: str, translation: str, spaced: str | None
-) -> None:
+def test_inner_white_space_comes_back_or_is_said_to_be_lost(text: str, translation: str, spaced: str | None) -> None:
     assert with_gaps(text, translation) == spaced
 
 
@@ -161,11 +160,8 @@ def test_one_lost_form_leaves_all_of_them_empty(tmp_path: Path) -> None:
 def test_what_is_not_sure_stays_empty_and_is_not_tried_in_parts(tmp_path: Path) -> None:
     assert fill_po(tmp_path, po("open", "file"), file=None)[0].left == {UNSURE: [7]}
     text = f'<tmx version="1.4"><body><tu>{SOURCE}</tu></body></tmx>'
-    translator = Translator(**{WHOLE: None})
-    assert fill(document_of(tmp_path, "m.tmx", text), translator, "de") == FilledDocument(
-        text.encode(), 0, {UNSURE: [1]}
-    )
-    assert translator.asked == [WHOLE]
+    filled, texts = fill_file(tmp_path, "m.tmx", text, **{WHOLE: None})
+    assert (filled, texts) == (FilledDocument(text.encode(), 0, {UNSURE: [1]}), [WHOLE])
 
 
 @pytest.mark.parametrize(
@@ -185,10 +181,8 @@ def test_what_is_not_sure_stays_empty_and_is_not_tried_in_parts(tmp_path: Path) 
 )
 def test_dashes_of_speakers_and_notes_of_songs_stay(before: str, asked: list[str], after: str, tmp_path: Path) -> None:
     text = "1\n00:00:01,0 --> 00:00:02,0\n{}\n"
-    translator = Translator()
-    filled = fill(document_of(tmp_path, "a.srt", text.format(before)), translator, "de")
-    assert translator.asked == asked
-    assert filled.content.decode() == text.format(after)
+    filled, texts = fill_file(tmp_path, "a.srt", text.format(before))
+    assert (filled.content.decode(), texts) == (text.format(after), asked)
 
 
 SOURCE = '<tuv xml:lang="en"><seg>open <hi>it</hi>,<ph/> file</seg></tuv>'
@@ -203,39 +197,23 @@ WHOLE = "open <x1>it</x1>,<x3/> file"
         ("<x1>auf</x1>, die <x3/>Datei", False, "<hi>auf</hi>, die <ph/>Datei"),
         ("Die <x3/>Datei, <x1>auf</x1>", False, "Die <ph/>Datei, <hi>auf</hi>"),
         ("Die <x1><x3/>Datei</x1> auf", False, "Die <hi><ph/>Datei</hi> auf"),
-        ("Die </x1>auf<x1>, <x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
-        ("Die <x1></x1>, <x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
         ("Die <x1>auf</x1>, <x3/><x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
         ("Die <x1>auf</x1>, <x3/>Datei %s", True, "OPEN <hi>it</hi>,<ph/> FILE"),
     ],
 )
-def test_codes_stay_in_place_and_texts_between_them_are_translated_apart_if_need_be(
-    translation: str, apart: bool, target: str, tmp_path: Path
-) -> None:
+def test_codes_stay_or_texts_are_translated_apart(translation: str, apart: bool, target: str, tmp_path: Path) -> None:
     text = f'<tmx version="1.4"><body><tu>{SOURCE}{{}}</tu></body></tmx>'
-    translator = Translator(**{WHOLE: translation})
-    filled = fill(document_of(tmp_path, "m.tmx", text.format("")), translator, "de")
-    assert translator.asked == [WHOLE, *(["open", "it", "file"] if apart else [])]
+    filled, texts = fill_file(tmp_path, "m.tmx", text.format(""), **{WHOLE: translation})
+    assert texts == [WHOLE, *(["open", "it", "file"] if apart else [])]
     assert filled.content.decode() == text.format(f'<tuv xml:lang="de"><seg>{target}</seg></tuv>')
 
 
-@pytest.mark.parametrize(
-    ("page", "asked", "filled"),
-    [
-        ("<p> open\n  file <b>1</b></p>", "open file", "<p> OPEN FILE <b>1</b></p>"),
-        (
-            "<html><p>\n  <b>open</b>\n  the <i>file</i> !\n</p>",
-            "<x1>open</x1> the <x3>file</x3> !",
-            "<html><p>\n  <b>OPEN</b> the <i>FILE</i> !\n</p>",
-        ),
-    ],
-)
-def test_line_ends_of_pages_are_white_space_which_stays_at_the_ends(
-    page: str, asked: str, filled: str, tmp_path: Path
-) -> None:
-    translator = Translator()
-    assert fill(document_of(tmp_path, "a.html", page), translator, "de").content.decode() == filled
-    assert translator.asked == [asked]
+def test_line_ends_of_pages_are_white_space_which_stays_at_the_ends(tmp_path: Path) -> None:
+    filled, texts = fill_file(tmp_path, "a.html", "<p> open\n  file <b>1</b></p>")
+    assert (filled.content.decode(), texts) == ("<p> OPEN FILE <b>1</b></p>", ["open file"])
+    filled, texts = fill_file(tmp_path, "b.html", "<html><p>\n  <b>open</b>\n  the <i>file</i> !\n</p>")
+    assert filled.content.decode() == "<html><p>\n  <b>OPEN</b> the <i>FILE</i> !\n</p>"
+    assert texts == ["<x1>open</x1> the <x3>file</x3> !"]
 
 
 XLIFF_1 = (
@@ -268,9 +246,7 @@ FITS, OUTSIZED, UNMEASURED = (1, {}, ()), (0, {WRONG_SIZE: [2]}, ()), (1, {}, (2
         (('maxwidth="5" size-unit="char"', 'maxwidth="6"', ""), FITS),
     ],
 )
-def test_a_translation_fits_the_sizes_of_its_unit_and_of_the_groups_around_it(
-    sizes: Sequence[str], expected: Sized, tmp_path: Path
-) -> None:
+def test_translations_fit_the_sizes_of_unit_and_groups(sizes: Sequence[str], expected: Sized, tmp_path: Path) -> None:
     assert sized(XLIFF_1.format(*sizes), tmp_path) == expected
 
 
@@ -293,18 +269,106 @@ PROFILES = '<slr:profiles generalProfile="{}" storageProfile="{}"/>'
         (("", "", "", 'slr:sizeRestriction="5"', ANOTHER), OUTSIZED),
     ],
 )
-def test_texts_fit_what_their_file_group_and_unit_allow_together(
-    sizes: Sequence[str], expected: Sized, tmp_path: Path
-) -> None:
+def test_texts_fit_what_file_group_and_unit_allow(sizes: Sequence[str], expected: Sized, tmp_path: Path) -> None:
     assert sized(XLIFF_2.format(*sizes), tmp_path) == expected
 
 
 def sized(text: str, folder: Path) -> Sized:
     """What becomes of a document whose translation has six characters and seven bytes."""
-    document = document_of(folder, "a.xlf", text, ("en", "de"))
-    filled = fill(document, Translator(**{"o<x1/>pen": "öff<x1/>nen"}), "de")
+    filled, _ = fill_file(folder, "a.xlf", text, **{"o<x1/>pen": "öff<x1/>nen"})
     assert filled.entries or filled.content == text.encode()
     return filled.entries, filled.left, filled.unmeasured
+
+
+@pytest.mark.parametrize(
+    ("source", "asked", "target"),
+    [
+        (
+            "{n, plural, =0 {No file} one {{a} has # file} other {{a} has # files}}",
+            ["No file", "{a} has {#} file", "{a} has {#} files"],
+            "{n, plural, =0 {No FILE} one {{a} has # FILE} other {{a} has # FILEs}}",
+        ),
+        (
+            "{g, select, male {He is open} other { {n,plural,offset:1 one{a file} other {#} } }}.",
+            ["He is open", "a file"],
+            "{g, select, male {He is OPEN} other { {n,plural,offset:1 one{a FILE} other {#} } }}.",
+        ),
+        ("<b>{n, selectordinal, one {#st file} other {#th file}}</b>", ["{#}st file", "{#}th file"], None),
+        ("{n, plural, other {it''s a file}}", ["it's a file"], "{n, plural, other {it''s a FILE}}"),
+        ("{n, plural, other {the file {a}}}", ["the file {a}"], "{n, plural, other {l''{a} FILE}}"),
+    ],
+)
+def test_branches_are_translated_one_by_one(source: str, asked: list[str], target: str | None, tmp_path: Path) -> None:
+    filled, texts = fill_po(tmp_path, po(source), "de", **{"the file {a}": "l'{a} FILE"})
+    assert texts == asked and (filled.entries, filled.left) == (1, {})
+    assert f'msgstr "{target or source.replace("file", "FILE")}"' in filled.content.decode()
+
+
+NAMES = st.sampled_from(["n", "count", "user_name", "0"])
+PHRASES = st.lists(
+    st.sampled_from(["open", "file", "{user}", "{0}", "#", "it's", "{d, date, short}", "<b>file</b>", "!"]), max_size=4
+).map(lambda some: f"\0{' '.join(some)}\0")
+"""Between marks, which the messages are divided at."""
+BLANKS = st.sampled_from(["", " ", "  "])
+
+
+def choices(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Messages that choose among others."""
+    kinds = st.sampled_from(["plural", "select", "selectordinal"])
+    selectors = st.lists(st.sampled_from(["=0", "one", "few", "male", "=12"]), unique=True, max_size=3)
+
+    @st.composite
+    def message(draw: st.DrawFn) -> str:
+        branches = [f"{one}{draw(BLANKS)}{{{draw(inner)}}}" for one in [*draw(selectors), "other"]]
+        return f"{{{draw(NAMES)},{draw(BLANKS)}{draw(kinds)}, {draw(BLANKS).join(branches)}{draw(BLANKS)}}}"
+
+    return message()
+
+
+MESSAGES = choices(st.recursive(PHRASES, choices, max_leaves=6))
+WRITERS: dict[str, Callable[[str], str]] = {
+    "capitals": lambda text: re.sub(
+        r"\{[^}]*\}|<[^>]*>|\w+", lambda one: one[0].upper() if one[0][0] not in "{<" else one[0], text
+    ),
+    "the same": lambda text: text,
+    "reversed": lambda text: " ".join(reversed(text.split(" "))),
+    "elided": lambda text: f"l'{text}'",
+    "braces": lambda text: f"{text} {{x}} }}",
+    "numbers": lambda text: f"# {text}",
+    "names": lambda text: text.replace("user", "utilisateur"),
+    "nothing": lambda text: "",
+    "quotes": lambda text: text.replace(" ", " '"),
+}
+
+
+@given(message=MESSAGES, name=st.sampled_from([*WRITERS]))
+def test_nothing_but_the_texts_of_branches_changes(message: str, name: str, tmp_path: Path) -> None:
+    pieces = message.split("\0")
+    message = "".join(pieces)
+    document = document_of(tmp_path, "a.po", po(message))
+    filled = fill(document, lambda texts: map(WRITERS[name], texts), "de")
+    [_, written] = re.findall(r'msgstr "(.*)"', filled.content.decode())
+    if filled.entries:
+        found = re.fullmatch("(.*?)".join(map(re.escape, pieces[::2])), written)
+        assert found
+        for before, after in zip(pieces[1::2], found.groups(), strict=True):
+            arguments = [sorted(re.findall(r"\{[^}]*\}", one)) for one in (before, after)]
+            assert arguments[0] == arguments[1]
+            assert before.count("#") == after.count("#") or "select," in message
+    else:
+        assert written == "" and filled.left
+    if name in ("capitals", "the same"):
+        assert filled.entries
+
+
+def test_branches_around_codes_stay_around_them(tmp_path: Path) -> None:
+    source = '{V, plural, =1 {open the file} other {open <x id="1"/> files}}'
+    text = XLIFF_1.format("", "", "").replace('o<x id="1"/>pen', source)
+    filled, texts = fill_file(tmp_path, "a.xlf", text)
+    assert texts == ["open the file", "open <x1/> files"]
+    assert source.replace("open", "OPEN").replace("file", "FILE") in filled.content.decode()
+    assert fill_file(tmp_path, "a.xlf", text.replace("{V,", "a {V,"))[0].left == {PARTS: [2]}
+    assert LOST in fill_file(tmp_path, "a.xlf", text, **{"open <x1/> files": "auf <x1/><x1/>"})[0].left
 
 
 @pytest.mark.slow

@@ -27,19 +27,13 @@ from ..conftest import with_data
 
 
 @pytest.fixture
-def run(trained: Trained) -> Path:
-    """A translator of the toy pairs."""
-    return trained("translator")
-
-
-@pytest.fixture
-def run_of_sentences(trained: Trained) -> Path:
+def sentence_run(trained: Trained) -> Path:
     """A translator of sentences that gets some words right, so that BLEU is neither 0 nor 100."""
     return trained("translator-of-words")
 
 
-def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(run_of_sentences: Path, toy_data: Path) -> None:
-    run, files = run_of_sentences, [toy_data / "sentences" / f"test.{side}" for side in ("en", "fr")]
+def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(sentence_run: Path, toy_data: Path) -> None:
+    run, files = sentence_run, [toy_data / "sentences" / f"test.{side}" for side in ("en", "fr")]
     own, given = assess(run), assess(run, pairs=(files[0], files[1]))
     assert own.keys() == {"test"}
     assert given.keys() == {"test.en"}
@@ -58,10 +52,8 @@ def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(run_of_se
 
 
 @pytest.mark.parametrize("precision", ["int8", "bf16"])
-def test_a_sentence_is_translated_alike_in_any_batch_and_by_any_number_of_threads(
-    run_of_sentences: Path, toy_data: Path, precision: InferencePrecision
-) -> None:
-    translator = load(run_of_sentences, precision=precision)
+def test_batches_and_threads_change_nothing(sentence_run: Path, toy_data: Path, precision: InferencePrecision) -> None:
+    translator = load(sentence_run, precision=precision)
     texts = (toy_data / "sentences" / "test.en").read_text().split("\n")
 
     def found(texts: list[str], threads: int) -> list[tuple[str, float]]:
@@ -90,10 +82,10 @@ def test_kinds_that_a_run_keeps_are_kept_where_it_is_scored_unless_others_are_as
         assert isinstance(scores, TranslationScores) and scores.search.protect == kept
 
 
-def test_unequal_files_are_refused_with_both_counts(run: Path, toy_pairs: Path) -> None:
+def test_unequal_files_are_refused_with_both_counts(trained: Trained, toy_pairs: Path) -> None:
     (toy_pairs / "longer.fr").write_text((toy_pairs / "test.fr").read_text() + "more\n")
     with pytest.raises(DataError, match=r"has 3 and .* has 4"):
-        assess(run, pairs=(toy_pairs / "test.en", toy_pairs / "longer.fr"))
+        assess(trained("translator"), pairs=(toy_pairs / "test.en", toy_pairs / "longer.fr"))
 
 
 def test_a_language_model_is_scored_on_given_text(trained: Trained, toy_data: Path) -> None:
@@ -108,9 +100,7 @@ def test_a_language_model_is_scored_on_given_text(trained: Trained, toy_data: Pa
             assess(run, text=book, search=search)
 
 
-def test_without_a_test_split_the_validation_split_is_scored_and_that_is_reported(
-    trained_copy: Trained, toy_pairs: Path
-) -> None:
+def test_without_a_test_split_validation_is_scored_and_reported(trained_copy: Trained, toy_pairs: Path) -> None:
     for file in toy_pairs.glob("test.*"):
         file.unlink()
     without = with_data(trained_copy("translator"), toy_pairs)
@@ -147,9 +137,7 @@ def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(trained_
     assert (run / "card.md").read_text().count("| BLEU |") == 2 * card.count("| BLEU |")  # of two texts of one name
 
 
-def test_the_card_of_a_language_model_says_what_its_figures_are_of(
-    trained_copy: Trained, toy_book: Path, tmp_path: Path
-) -> None:
+def test_the_card_says_what_figures_of_a_text_are_of(trained_copy: Trained, toy_book: Path, tmp_path: Path) -> None:
     run, text = trained_copy("language-model"), tmp_path / "text"
     text.write_text(toy_book.read_text() + "\N{SNOWMAN}\n")
     figures = assess(run, text=text, keep=True)["text"]
@@ -161,13 +149,11 @@ def test_the_card_of_a_language_model_says_what_its_figures_are_of(
     assert f"| perplexity per word | {figures.word_perplexity:.4f} | {of_words} |" in card
 
 
-def test_two_runs_are_compared_on_the_test_parts_of_the_first(
-    run_of_sentences: Path, trained_copy: Trained, toy_sentences: Path
-) -> None:
+def test_runs_share_the_test_data_of_the_first(sentence_run: Path, trained_copy: Trained, toy_sentences: Path) -> None:
     for side in ("en", "fr"):
         shutil.copy(toy_sentences / f"val.{side}", toy_sentences / f"test.{side}")
     settings = "text.lowercase=true", "evaluation.conditions=moses-lowercase"
-    first, second = run_of_sentences, with_data(trained_copy("translator-of-words", *settings), toy_sentences)
+    first, second = sentence_run, with_data(trained_copy("translator-of-words", *settings), toy_sentences)
     (results, others), compared = compare(first, second, search=SearchOptions(beam=1))
     results, others = results.results, others.results
     assert results.keys() == others.keys() == compared.keys() == {"test"}
@@ -186,7 +172,8 @@ def test_two_runs_are_compared_on_the_test_parts_of_the_first(
         compare(first, second, search=SearchOptions(known=True))
 
 
-def test_what_translates_otherwise_is_not_compared(run: Path, trained: Trained, trained_copy: Trained) -> None:
+def test_what_translates_otherwise_is_not_compared(trained: Trained, trained_copy: Trained) -> None:
+    run = trained("translator")
     path = (back := trained_copy("translator")) / "experiment.toml"
     turned = {'"en"': '"fr"', '"fr"': '"en"'}
     path.write_text(re.sub('"(en|fr)"', lambda found: turned[found[0]], path.read_text()))
@@ -196,10 +183,10 @@ def test_what_translates_otherwise_is_not_compared(run: Path, trained: Trained, 
         compare(run, trained("language-model"))
 
 
-def test_groups_tell_sentences_with_unknown_words_apart_where_the_training_text_is_at_hand(
-    run: Path, trained_copy: Trained, toy_pairs: Path
+def test_groups_tell_sentences_with_unknown_words_apart(
+    trained: Trained, trained_copy: Trained, toy_pairs: Path
 ) -> None:
-    scores = assess(run, search=SearchOptions(beam=1), details=True)["test"]
+    scores = assess(trained("translator"), search=SearchOptions(beam=1), details=True)["test"]
     assert isinstance(scores, TranslationScores)
     assert scores.groups == {"source 0-10 words": [0, 1, 2], "words new to training": [0, 1, 2]}
     assert scores.of_groups()["words new to training"] == (3, scores.scores["raw"])
@@ -208,9 +195,8 @@ def test_groups_tell_sentences_with_unknown_words_apart_where_the_training_text_
     assert {"split", "source", "reference", "output", "log_probability", "BLEU", "chrF2"} <= lines[0].keys()
     (toy_pairs / "train.en").write_text((toy_pairs / "train.en").read_text().replace("a", "b"))
     changed, events = with_data(trained_copy("translator"), toy_pairs), list[Event]()
-    assert assess(changed, events.append, search=SearchOptions(beam=1), details=True)["test"].groups.keys() == {
-        "source 0-10 words"
-    }
+    scores = assess(changed, events.append, search=SearchOptions(beam=1), details=True)["test"]
+    assert [*scores.groups] == ["source 0-10 words"]
     assert "no longer the text" in str(events[-1])
 
 

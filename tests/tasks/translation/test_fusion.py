@@ -9,12 +9,12 @@ import torch
 
 import anaphora
 from anaphora.errors import ConfigError, RunError
-from anaphora.events import Event, Note
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
-from anaphora.tasks.base import ExperimentBase, StartConfig
+from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.runs import experiment_of
+from tests.experiment.runs import changed, texts
 from tests.resuming import assert_goes_on_without, weights
 
 from ...conftest import TINY_LANGUAGE_MODEL, Trained
@@ -22,17 +22,13 @@ from ...conftest import TINY_LANGUAGE_MODEL, Trained
 EPOCHS = "training.epochs=1"
 
 
-def begun(text: str, data: Path, parent: Path | None, vocabulary: str, *settings: str) -> ExperimentBase:
-    start = StartConfig.parse({"run": str(parent or "none"), "vocabulary": vocabulary}, "test")
-    return read_experiment(text, "test.toml", [EPOCHS, *settings], data=[data], start=start)
+def started(parent: Path, *settings: str) -> ExperimentBase:
+    """A translator that starts from another on the same pairs."""
+    return changed(experiment_of(parent), EPOCHS, f'start.run="{parent}"', *settings)
 
 
-def of_translator(parent: Path, data: Path, *settings: str, vocabulary: str = "keep") -> ExperimentBase:
-    return begun((parent / "experiment.toml").read_text(), data, parent, vocabulary, *settings)
-
-
-def fused(parent: Path, data: Path, language_model: Path, *settings: str) -> ExperimentBase:
-    return of_translator(parent, data, "fusion.kind=deep", f"fusion.run={language_model}", *settings)
+def fused(parent: Path, language_model: Path) -> ExperimentBase:
+    return started(parent, "fusion.kind=deep", f'fusion.run="{language_model}"')
 
 
 @pytest.fixture
@@ -44,8 +40,9 @@ def parent(trained_copy: Trained) -> Path:
 @pytest.fixture(scope="module")
 def trained_language_model(trained: Trained, toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("fusion") / "language-model"
-    settings = ("recurrence.size=6", "recurrence.dropout=0.2")
-    train(begun(TINY_LANGUAGE_MODEL, toy_data / "pairs" / "train.fr", trained("translator"), "only", *settings), run)
+    start = (f'start.run="{trained("translator")}"', "start.vocabulary=only")
+    settings = (EPOCHS, *start, "recurrence.size=6", "recurrence.dropout=0.2")
+    train(read_experiment(TINY_LANGUAGE_MODEL, "test.toml", settings, data=[toy_data / "pairs" / "train.fr"]), run)
     return run
 
 
@@ -55,11 +52,8 @@ def language_model(trained_language_model: Path, tmp_path: Path) -> Path:
     return shutil.copytree(trained_language_model, tmp_path / "language-model")
 
 
-def test_a_fused_run_holds_both_needs_neither_and_trains_its_readout_alone(
-    parent: Path, language_model: Path, toy_pairs: Path, tmp_path: Path
-) -> None:
-    said: list[Event] = []
-    train(fused(parent, toy_pairs, language_model), tmp_path / "fused", said.append)
+def test_a_fused_run_has_both_and_trains_its_readout_alone(parent: Path, language_model: Path, tmp_path: Path) -> None:
+    notes = texts(fused(parent, language_model), tmp_path / "fused")
     before, after, known = weights(parent), weights(tmp_path / "fused"), weights(language_model)
     for name, tensor in after.items():
         if name.startswith("language_model."):
@@ -67,7 +61,6 @@ def test_a_fused_run_holds_both_needs_neither_and_trains_its_readout_alone(
         elif name in before:
             learns = name.startswith(("decoder.weights.combine_", "output."))
             assert torch.equal(tensor, before[name]) != learns, name
-    notes = [event.text for event in said if isinstance(event, Note)]
     assert any("combine_language.weight, language_model.*. source vocabulary" in note for note in notes)
     assert any(note.startswith("Only decoder.weights.combine_context.weight, ") for note in notes)
     best = Run.open(language_model).best()
@@ -78,19 +71,15 @@ def test_a_fused_run_holds_both_needs_neither_and_trains_its_readout_alone(
     assert found.score < 0
 
 
-def test_a_fused_run_goes_on_to_the_same_bits_without_the_runs_it_came_from(
-    parent: Path, language_model: Path, toy_pairs: Path, tmp_path: Path
-) -> None:
-    experiment = fused(parent, toy_pairs, language_model)
+def test_a_fused_run_goes_on_to_the_same_bits_without_both(parent: Path, language_model: Path, tmp_path: Path) -> None:
+    experiment = fused(parent, language_model)
     assert_goes_on_without(experiment, tmp_path, lambda: (shutil.rmtree(parent), shutil.rmtree(language_model)))
 
 
-def test_what_starts_from_a_fused_run_takes_its_language_model_from_there(
-    parent: Path, language_model: Path, toy_pairs: Path, tmp_path: Path
-) -> None:
-    train(fused(parent, toy_pairs, language_model), tmp_path / "fused")
+def test_a_run_from_a_fused_one_has_its_language_model(parent: Path, language_model: Path, tmp_path: Path) -> None:
+    train(fused(parent, language_model), tmp_path / "fused")
     shutil.rmtree(language_model)
-    train(of_translator(tmp_path / "fused", toy_pairs), tmp_path / "further")
+    train(started(tmp_path / "fused"), tmp_path / "further")
     known, kept = weights(tmp_path / "fused"), weights(tmp_path / "further")
     held = [name for name in known if name.startswith("language_model.")]
     assert held
@@ -98,16 +87,13 @@ def test_what_starts_from_a_fused_run_takes_its_language_model_from_there(
     assert experiment_of(tmp_path / "further").fusion.model.recurrence.size == 6  # type: ignore[union-attr]
 
 
-def test_a_translator_that_has_not_learnt_is_not_fused(parent: Path, toy_pairs: Path) -> None:
-    text = (parent / "experiment.toml").read_text()
-    for start, vocabulary in ((None, "keep"), (parent, "only")):
+def test_a_translator_that_has_not_learnt_is_not_fused(parent: Path) -> None:
+    for start in ("start.run=none",), (f'start.run="{parent}"', "start.vocabulary=only"):
         with pytest.raises(ConfigError, match=r"one that has learnt, with its weights \(train --from RUN"):
-            begun(text, toy_pairs, start, vocabulary, "fusion.kind=deep", "fusion.run=runs/lm")
+            changed(experiment_of(parent), *start, "fusion.kind=deep", "fusion.run=runs/lm")
 
 
-def test_runs_that_cannot_be_read_beside_it_are_refused_and_nothing_is_made(
-    parent: Path, trained: Trained, toy_pairs: Path, tmp_path: Path
-) -> None:
+def test_other_language_models_are_refused_and_nothing_is_made(parent: Path, trained: Trained, tmp_path: Path) -> None:
     characters = ("text.tokenizer=word", "embedding={kind='character-cnn', max_kernel=2, filters=2}", EPOCHS)
     spelt, counted = trained("language-model", *characters), trained("counts")
     for run, sentence in (
@@ -117,7 +103,7 @@ def test_runs_that_cannot_be_read_beside_it_are_refused_and_nothing_is_made(
         (spelt, r"are composed from characters: name another run"),
     ):
         with pytest.raises(ConfigError, match=sentence):
-            train(fused(parent, toy_pairs, run), tmp_path / "fused")
+            train(fused(parent, run), tmp_path / "fused")
     with pytest.raises(RunError, match="nothing is there"):
-        train(fused(parent, toy_pairs, tmp_path / "missing"), tmp_path / "fused")
+        train(fused(parent, tmp_path / "missing"), tmp_path / "fused")
     assert not (tmp_path / "fused").exists()

@@ -14,12 +14,12 @@ from anaphora.experiment.run_training import train
 from anaphora.memory import Memory
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run
-from anaphora.run.weights import serialise
 from anaphora.serving.translators import Translators
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import export_bundle
 from anaphora.tasks.translation.predictor import TranslationPredictor
+from tests.experiment.runs import assert_resumes
 
 TOML = """
 task = "translate"
@@ -79,10 +79,9 @@ def test_the_tag_decides_the_language(run: Path, tmp_path: Path) -> None:
         [found] = translator.translate(["<2yy> sun moon"], SearchOptions(attention=True), to="zz")
         assert len(found.source_pieces) == 1 + len(translator.source.encode("<2yy> sun moon"))
         assert translator.with_languages("zz").align(["sun moon"], ["zzsun zzmoon"]) == [{(0, 0), (1, 1)}]
-        right, wrong = (
-            translator.with_languages(to).score_pairs(["sun moon"], ["zzsun zzmoon"])[0] for to in ("zz", "yy")
-        )
-        assert right.score > wrong.score
+        pair = ["sun moon"], ["zzsun zzmoon"]
+        right, wrong = (translator.with_languages(to).score_pairs(*pair)[0].score for to in ("zz", "yy"))
+        assert right > wrong
         with pytest.raises(ConfigError, match=r"translates xx-yy, yy-xx, xx-zz: name the language to translate into"):
             translator.translate(["sun"])
         with pytest.raises(ConfigError, match=r"no translation \*-qq here: name one of xx-yy, yy-xx, xx-zz"):
@@ -129,49 +128,31 @@ def test_a_training_of_several_languages_is_resumed_with_the_same_bits(data: lis
     made = tmp_path / "made.tsv"
     made.write_text("".join(f"{5 * f'{word} '}\t{5 * f'yy{word} '}\n" for word in (*WORDS, *WORDS[:2])))
     settings = ["training.epochs=2", f'data.synthetic=["xx-yy={made}"]', "training.save_every=3"]
-    experiment = read_experiment(TOML, "three.toml", settings, data=data)
-    whole, parts, calls = tmp_path / "whole", tmp_path / "parts", iter(range(100))
-    train(experiment, whole)
-    train(experiment, parts, stop=lambda: next(calls) >= 4)
-    train(experiment, parts, resume=True)
-    ends = [serialise(Run.open(folder).load("latest").model) for folder in (whole, parts)]
-    assert ends[0] == ends[1]
+    whole = assert_resumes(read_experiment(TOML, "three.toml", settings, data=data), tmp_path, 4)
     assert Run.open(whole).tokenizers()["source"].tags == ("<2yy>", "<2xx>", "<2zz>", "<synthetic>")
 
 
 def test_synthetic_pairs_are_filtered_and_their_number_is_told(data: list[Path], tmp_path: Path) -> None:
-    folder = str(data[1]).partition("=")[2]
-    real = [
-        f"{source}\t{target}"
-        for source, target in zip(
-            *(Path(folder, f"test.{side}").read_text().split("\n")[:4] for side in ("xx", "zz")), strict=True
-        )
-    ]
-    lines = [*real, "sun\tsun", "moon\tzzmoon " + "zzmoon " * 40, *(f"{n} moon\tzz{n} zzmoon" for n in "abcdefgh" * 5)]
+    folder = Path(str(data[1]).partition("=")[2])
+    sides = ((folder / f"test.{side}").read_text().splitlines() for side in ("xx", "zz"))
+    odd = [*map("\t".join, zip(*sides, strict=True)), "sun\tsun", "moon\tzzmoon " + "zzmoon " * 40]
+    lines = [*odd, *(f"{n} moon\tzz{n} zzmoon" for n in "abcdefgh" * 5)]
     (tmp_path / "made.tsv").write_text("\n".join(lines) + "\n")
     settings = [f'data.synthetic=["{tmp_path}/made.tsv"]', "data.synthetic_ratio=0.5"]
-    events: list[Event] = []
-    job = task_of(experiment := read_experiment(TOML, "x.toml", settings, data=[data[1]])).job(
-        experiment, events.append
-    )
-    *_, made = job.splits.train.parts
+    experiment, events = read_experiment(TOML, "x.toml", settings, data=[data[1]]), list[Event]()
+    *_, made = task_of(experiment).job(experiment, events.append).splits.train.parts
     assert made.synthetic and [*made] == [(f"{n} moon", f"zz{n} zzmoon") for n in "abcdefgh"]
     assert sum(event.count for event in events if isinstance(event, Skipped)) == len(lines) - 8
     (tmp_path / "made.tsv").write_text("".join(f"q{n * 'a'} moon\tzzq{n * 'a'} zzmoon\n" for n in range(31)))
     events.clear()
     task_of(experiment).job(experiment, events.append)
-    assert any(
-        "more synthetic pairs than real ones from xx to zz: 31 and 30" in str(one)
-        for one in events
-        if isinstance(one, Note)
-    )
+    notes = [str(event) for event in events if isinstance(event, Note)]
+    assert any("more synthetic pairs than real ones from xx to zz: 31 and 30" in note for note in notes)
 
 
 def test_a_table_whose_first_line_names_languages_has_several_directions(tmp_path: Path) -> None:
-    table = tmp_path / "table.tsv"
-    table.write_text(
-        "xx\tyy\tzz\n" + "".join(f"{word}\tyy{word}\tzz{word}\n" for word in (*WORDS, *"abcdefghijklmnopqrst"))
-    )
+    table, words = tmp_path / "table.tsv", [*WORDS, *"abcdefghijklmnopqrst"]
+    table.write_text("xx\tyy\tzz\n" + "".join(f"{word}\tyy{word}\tzz{word}\n" for word in words))
     experiment = read_experiment(TOML, "x.toml", data=[Path(f"xx-zz,zz-yy={table}")])
     first, second = task_of(experiment).job(experiment, lambda event: None).splits.train.parts
     assert all(target == f"zz{source}" for source, target in first)
@@ -186,11 +167,7 @@ def test_a_table_whose_first_line_names_languages_has_several_directions(tmp_pat
         (["xx-yy={0}", "{1}"], [], "names the languages of other files, but not of"),
         (["xx-yy={0}"], ["data.source=qq"], "names languages before its files .* leave source out"),
         (["xx-yy={0}"], ['data.synthetic=["xx-zz={0}"]'], "The data is in xx-yy: name one of them in front"),
-        (
-            ["xx-yy={0}", "xx-zz={1}"],
-            ['data.synthetic=["{0}"]'],
-            "name one of them in front of the files of --synthetic",
-        ),
+        (["xx-yy={0}", "xx-zz={1}"], ['data.synthetic=["{0}"]'], "name one of them in front of the files of --synth"),
         (["xx-yy={0}", "xx-zz={1}"], ["data.shuffle_window=5"], "shuffle_window is for real pairs in one direction"),
         (["xx-yy,yy-xx={2}"], [], "has one direction: call its columns yy and xx in a first line"),
         (["xx-yy={0}"], ["data.temperature=0"], "temperature should be at least 1"),

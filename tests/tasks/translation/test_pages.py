@@ -5,17 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.tasks.translation.documents import LOST, fill
 from tests.formats.entries.filling import document_of
-from tests.tasks.translation.test_documents import Translator
+from tests.tasks.translation.test_documents import fill_file
 
 CODE = ["<%= x > 1 %>", "{{ x | y }}", "${a.b}", "<% if x %>", "{% else %}", "{# x #}", "<?php x -> y ?>", "{{{ a }}}"]
 TAGS = ["<b title='{{ z }}'>", "</b>", "<br>", "<p>", "<!-- x -->", '<i lang="de">', "</i>", "<a href='?x=1&y'>"]
 TEXTS = ["the file ", "5&nbsp;files ", "&mdash;", " open&hellip;", "&#8364; ", "&quot;it&quot; ", "&lt;b&gt;", "12 "]
-STAND_INS: dict[str, Callable[[str], str]] = {
+WRITERS: dict[str, Callable[[str], str]] = {
     "capitals": lambda text: text.replace("file", "FILE").replace("open", "OPEN"),
     "reversed": lambda text: " ".join(reversed(text.split(" "))),
     "drops code": lambda text: re.sub(r"\{\{.*?\}\}+|<%.*?%>", "", text),
@@ -26,11 +26,10 @@ STAND_INS: dict[str, Callable[[str], str]] = {
 KEPT = re.compile(r"<%.*?%>|<\?.*?\?>|\{\{.*?\}\}+|\{%.*?%\}|\{#.*?#\}|\$\{.*?\}|<!--.*?-->|</?[a-z][^>]*>")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(pieces=st.lists(st.sampled_from([*CODE, *TAGS, *TEXTS]), max_size=10), name=st.sampled_from([*STAND_INS]))
+@given(pieces=st.lists(st.sampled_from([*CODE, *TAGS, *TEXTS]), max_size=10), name=st.sampled_from([*WRITERS]))
 def test_code_and_tags_are_those_of_the_page(pieces: list[str], name: str, tmp_path: Path) -> None:
     page = "<html>" + "".join(pieces)
-    filled = fill(document_of(tmp_path, "a.html", page), lambda texts: map(STAND_INS[name], texts), "de")
+    filled = fill(document_of(tmp_path, "a.html", page), lambda texts: map(WRITERS[name], texts), "de")
     written = filled.content.decode()
     # within a sentence, values may change places
     assert sorted(KEPT.findall(written)) == sorted(KEPT.findall(page))
@@ -48,10 +47,10 @@ def test_code_and_tags_are_those_of_the_page(pieces: list[str], name: str, tmp_p
         ("<p>the&nbsp;new file</p>", "<p>neue&nbsp;DATEI</p>", 1, {}),
     ],
 )
-def test_what_came_back_is_counted_and_written_as_it_was(
+def test_entries_of_a_page_are_counted(
     page: str, after: str, entries: int, left: dict[str, list[int]], tmp_path: Path
 ) -> None:
-    translator = Translator(**{"open {{ c | d }}": "OPEN {{ c | e }}", "the\u00a0new file": "neue DATEI"})
-    filled = fill(document_of(tmp_path, "a.html", f"<html>{page}"), translator, "de")
+    table = {"open {{ c | d }}": "OPEN {{ c | e }}", "the\u00a0new file": "neue DATEI"}
+    filled, _ = fill_file(tmp_path, "a.html", f"<html>{page}", **table)
     assert filled.content.decode().endswith(after)
     assert (filled.entries, filled.left) == (entries, left)

@@ -26,13 +26,9 @@ def test_shares_add_up_to_the_batch_and_neither_is_empty(tokens: int, replay: fl
 
 
 @given(lengths, lengths, lengths, st.integers(1, 3))
-def test_an_epoch_has_every_new_pair_once_and_old_pairs_in_each_batch(
-    new: list[int], old: list[int], older: list[int], number: int
-) -> None:
-    replayed = ReplayedBatches(
-        batches(new, 10, 0, 20), [batches(old, 20, 100, 20), batches(older, 30, 200, 20)], seed=1
-    )
-    epoch = replayed.epoch(number)
+def test_new_pairs_come_once_and_old_ones_always(new: list[int], old: list[int], older: list[int], number: int) -> None:
+    joined = ReplayedBatches(batches(new, 10, 0, 20), [batches(old, 20, 100, 20), batches(older, 30, 200, 20)], seed=1)
+    epoch = joined.epoch(number)
     seen = []
     for place in range(len(epoch)):
         batch = epoch[place]
@@ -44,15 +40,15 @@ def test_an_epoch_has_every_new_pair_once_and_old_pairs_in_each_batch(
             assert np.array_equal(of.ids_BT[:, 0], 10 * (1 + ids // 100))
             assert (of.ids_BT[np.arange(len(ids)), of.lengths_B - 1] == SYMBOLS.eos).all()
         assert (np.diff(batch.target_ids.lengths_B) <= 0).all()
-        again = replayed.epoch(number)[place]
+        again = joined.epoch(number)[place]
         assert np.array_equal(again.input_ids.ids_BT, batch.input_ids.ids_BT)
     assert sorted(seen) == list(range(len(new)))
 
 
 def test_other_old_pairs_are_drawn_in_every_epoch() -> None:
-    replayed = ReplayedBatches(batches([5] * 4, 10, 0, 12), [batches([5] * 400, 20, 100, 12)], seed=1)
+    joined = ReplayedBatches(batches([5] * 4, 10, 0, 12), [batches([5] * 400, 20, 100, 12)], seed=1)
     drawn = [
-        {number for batch in replayed.epoch(epoch) for number in batch.example_ids_B.tolist() if number >= 100}
+        {number for batch in joined.epoch(epoch) for number in batch.example_ids_B.tolist() if number >= 100}
         for epoch in (1, 2)
     ]
     assert drawn[0] and not drawn[0] & drawn[1]

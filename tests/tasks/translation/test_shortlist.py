@@ -1,6 +1,5 @@
 """Translations among the candidates of a run's shortlist: theirs alone, in any batch, and nothing changes with all."""
 
-import json
 import shutil
 from collections import Counter
 from copy import copy
@@ -10,7 +9,6 @@ import pytest
 
 import anaphora
 from anaphora.bulk.translation import LoadTranslator
-from anaphora.cli.app import main
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.files import DamagedError
 from anaphora.formats.glossary import GlossaryEntry
@@ -25,24 +23,22 @@ from anaphora.tasks.translation.shortlist import RunShortlist, candidates_of, di
 from tests.data.stores import pairs_in_memory
 
 from ...conftest import Trained
-from ..conftest import same, sentences, with_data
+from ..conftest import same, sentences, shown, with_data
 
 EVERY = Shortlist(frequent=10**6, each=0)
 
 
 @pytest.fixture(scope="module")
-def shortlisted(
-    untrained_translator: TranslationPredictor, tmp_path_factory: pytest.TempPathFactory
-) -> TranslationPredictor:
+def shortlisted(predictor: TranslationPredictor, tmp_path_factory: pytest.TempPathFactory) -> TranslationPredictor:
     """A translator with the shortlist of pairs whose targets are their sources backwards."""
-    folder, tokenizer = tmp_path_factory.mktemp("run"), untrained_translator.target
+    folder, tokenizer = tmp_path_factory.mktemp("run"), predictor.target
     rows = [tokenizer.encode(text) for text in sentences(60, most=6, seed=4)]
     store = pairs_in_memory([(row, row[::-1]) for row in rows])
     found = learn_shortlist(store, tokenizer, tokenizer, AlignerConfig(model1_iterations=2, hmm_iterations=1))
     counts = Counter(token for row in rows for token in row)
     assert found.frequent_V[:3].tolist() == sorted(counts, key=lambda token: (-counts[token], token))[:3]
     shortlists.write(folder, digest_of(tokenizer, tokenizer), found)
-    translator = copy(untrained_translator)
+    translator = copy(predictor)
     translator.shortlist = RunShortlist(folder, tokenizer, tokenizer)
     return translator
 
@@ -52,9 +48,7 @@ def candidates(translator: TranslationPredictor, text: str, asked: Shortlist, al
     return found.ids_BT[0].tolist()
 
 
-def test_a_sentence_has_frequent_tokens_its_own_their_likeliest_translations_and_what_it_needs(
-    shortlisted: TranslationPredictor,
-) -> None:
+def test_candidates_are_frequent_own_likely_and_needed_tokens(shortlisted: TranslationPredictor) -> None:
     own = shortlisted.source.encode("the dog sees")
     assert candidates(shortlisted, "the dog sees", Shortlist(0, 1), []) == sorted({1, 3, *own})
     few, more = (candidates(shortlisted, "the dog sees", Shortlist(n, n), [7]) for n in (2, 5))
@@ -91,16 +85,14 @@ def test_prefixes_terms_and_placeholders_are_written_whatever_the_shortlist(shor
     assert all(kept.text.count(one) == 1 for one in ("{name}", "<b>", "</b>"))
 
 
-def test_a_translator_that_is_no_run_by_itself_has_none(untrained_translator: TranslationPredictor) -> None:
+def test_a_translator_that_is_no_run_by_itself_has_none(predictor: TranslationPredictor) -> None:
     with pytest.raises(ConfigError, match="stored in a run, but this translator is none"):
-        untrained_translator.translate(["a dog"], candidates=Shortlist())
+        predictor.translate(["a dog"], candidates=Shortlist())
     with pytest.raises(ConfigError, match="should be at least 0, but are"):
-        untrained_translator.translate(["a dog"], candidates=Shortlist(-1))
+        predictor.translate(["a dog"], candidates=Shortlist(-1))
 
 
-def test_a_changed_file_and_one_of_other_vocabularies_are_refused(
-    shortlisted: TranslationPredictor, tmp_path: Path
-) -> None:
+def test_changed_files_and_other_vocabularies_are_refused(shortlisted: TranslationPredictor, tmp_path: Path) -> None:
     tokenizer = shortlisted.target
     size, content = tokenizer.symbols.size, (shortlisted.shortlist._path / shortlists.NAME).read_bytes()  # type: ignore[attr-defined]
     digest = digest_of(tokenizer, tokenizer)
@@ -125,27 +117,15 @@ def run(trained_copy: Trained) -> Path:
     return trained_copy("translator-of-words")
 
 
-def test_a_run_learns_its_shortlist_and_translates_and_is_evaluated_with_it(
-    run: Path, toy_data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = ["translate", str(run), str(toy_data / "sentences" / "test.en"), "--beam", "2", "--shortlist"]
-    assert main(asked) == 2
-    assert f"has no shortlist: make one with anaphora shortlist {run}." in capsys.readouterr().err
-    assert main(["shortlist", str(run), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["translations"] > 0
-    outputs = {}
-    for name, more in {
-        "free": asked[:-1],
-        "all": [*asked, "--frequent-words", "9999"],
-        "few": [*asked, "--translations-per-word", "1"],
-    }.items():
-        assert main(more) == 0
-        outputs[name] = capsys.readouterr().out
-    assert outputs["all"] == outputs["free"] and outputs["few"].count("\n") == outputs["free"].count("\n")
-    assert main(["evaluate", str(run), "--shortlist", "--frequent-words", "3", "--translations-per-word", "2"]) == 0
-    assert "among 3 frequent tokens and 2 translations of each token" in capsys.readouterr().out
-    assert main([*asked, "--candidates", "words.tsv"]) == 2
-    assert "Both say which words may be written" in capsys.readouterr().err
+def test_a_run_learns_its_shortlist_and_translates_and_is_evaluated_with_it(run: Path, toy_data: Path) -> None:
+    asked = ["translate", run, toy_data / "sentences" / "test.en", "--beam", "2", "--shortlist"]
+    assert f"has no shortlist: make one with anaphora shortlist {run}." in shown(*asked, code=2).err
+    assert shown("shortlist", run, "--json").json["translations"] > 0
+    free, few = shown(*asked[:-1]), shown(*asked, "--translations-per-word", "1")
+    assert shown(*asked, "--frequent-words", "9999").out == free.out and len(few.lines) == len(free.lines)
+    limits = ["--shortlist", "--frequent-words", "3", "--translations-per-word", "2"]
+    assert "among 3 frequent tokens and 2 translations of each token" in shown("evaluate", run, *limits).out
+    assert "Both say which words may be written" in shown(*asked, "--candidates", "words.tsv", code=2).err
 
 
 def test_a_damaged_shortlist_is_a_fault_of_the_run_and_another_one_makes_other_shards(run: Path) -> None:

@@ -17,9 +17,7 @@ RUN = Path(__file__).resolve().parents[2] / "runs" / "format-2"
 
 @pytest.fixture(scope="module")
 def model() -> TranslationPredictor:
-    found = anaphora.load(RUN)
-    assert isinstance(found, TranslationPredictor)
-    return found
+    return anaphora.load(RUN, kind=TranslationPredictor)
 
 
 @pytest.fixture
@@ -29,9 +27,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield made
 
 
-def test_exact_matches_come_back_exactly_and_the_model_translates_the_rest(
-    model: TranslationPredictor, memory: Memory
-) -> None:
+def test_exact_matches_come_back_and_the_model_translates_the_rest(model: TranslationPredictor, memory: Memory) -> None:
     lines = ["Two dogs run.", "A  man is walking.", "", "A man is walking", "A man is walking."]
     plain = model.translate_text(lines)
     found = RememberingTranslator(model, memory).translate_text(lines)
@@ -41,18 +37,14 @@ def test_exact_matches_come_back_exactly_and_the_model_translates_the_rest(
     assert model.translate_text(lines) == plain and plain[1].match is None
 
 
-def test_other_targets_are_alternatives_and_outer_white_space_stays(
-    model: TranslationPredictor, memory: Memory
-) -> None:
+def test_other_targets_are_alternatives_and_outer_spaces_stay(model: TranslationPredictor, memory: Memory) -> None:
     [found] = RememberingTranslator(model, memory).translate_text(["  A man is walking.\n"], alternatives=3)
     assert (found.text, [one.text for one in found.alternatives]) == ("  Cela.\n", ["  Exactement ceci.\n"])
     [whole] = RememberingTranslator(model, memory).translate(["  A man is walking. "])
     assert whole.text == "Cela." and not whole.alternatives
 
 
-def test_the_lines_around_a_text_are_its_neighbours_and_similar_segments_are_told_of_from_a_threshold(
-    model: TranslationPredictor, memory: Memory
-) -> None:
+def test_neighbours_decide_and_similar_segments_have_a_threshold(model: TranslationPredictor, memory: Memory) -> None:
     memory.add([Segment("Dogs.", "Chiens.", "Cats.", ""), Segment("Dogs.", "Toutous.", "", "Cats.")], "b.tmx")
     remembering = RememberingTranslator(model, memory)
     assert remembering.translate(["Cats.", "Dogs."])[1].text == "Chiens."
@@ -65,9 +57,7 @@ def test_the_lines_around_a_text_are_its_neighbours_and_similar_segments_are_tol
 PARAGRAPH = "A man is walking. Two dogs run. A woman is reading."
 
 
-def test_a_paragraph_takes_the_sentences_that_the_memory_has_and_the_model_translates_the_rest(
-    model: TranslationPredictor, memory: Memory
-) -> None:
+def test_a_paragraph_takes_sentences_from_memory_and_model(model: TranslationPredictor, memory: Memory) -> None:
     memory.add([Segment("A woman is reading.", "Une dame lit.")], "b.tmx")
     remembering = RememberingTranslator(model, memory)
     [dogs] = model.translate(["Two dogs run."])
@@ -83,30 +73,19 @@ def test_a_paragraph_takes_the_sentences_that_the_memory_has_and_the_model_trans
     assert [one.text for one in together] == [remembering.translate_text([line])[0].text for line in lines]
 
 
-def test_a_sentence_within_a_paragraph_has_the_sentences_around_it_as_neighbours(
-    model: TranslationPredictor, memory: Memory
-) -> None:
+def test_sentences_of_a_paragraph_are_neighbours_of_each_other(model: TranslationPredictor, memory: Memory) -> None:
     memory.add([Segment("Dogs.", "Chiens.", "Cats run.", ""), Segment("Dogs.", "Toutous.", "", "Cats run.")], "b.tmx")
     found = RememberingTranslator(model, memory).translate_text(["Cats run. Dogs.", "Dogs. Cats run."])
     assert found[0].text.endswith(" Chiens.") and found[1].text.startswith("Toutous. ")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("<b>A man is walking.</b>", "<b>Cela.</b>"),
-        (" <x1/>A man is walking.", " <x1/>Cela."),
-        ("<b>A man is walking.</b> Two <i>dogs</i> run.", None),
-    ],
-)
-def test_tags_around_a_sentence_stay_around_what_the_memory_has(
-    text: str, expected: str | None, model: TranslationPredictor, memory: Memory
-) -> None:
-    [found] = RememberingTranslator(model, memory).translate_text([text])
-    if expected is None:
-        assert found.text.startswith("<b>Cela.</b> ") and found.text.count("<i>") == found.text.count("</i>") == 1
-    else:
-        assert (found.text, found.matches[0].is_exact) == (expected, True)
+def test_tags_around_a_sentence_stay_around_what_the_memory_has(model: TranslationPredictor, memory: Memory) -> None:
+    translate = RememberingTranslator(model, memory).translate_text
+    for text in "<b>A man is walking.</b>", " <x1/>A man is walking.":
+        [found] = translate([text])
+        assert found.text == text.replace("A man is walking", "Cela") and found.matches[0].is_exact
+    [found] = translate(["<b>A man is walking.</b> Two <i>dogs</i> run."])
+    assert found.text.startswith("<b>Cela.</b> ") and found.text.count("<i>") == found.text.count("</i>") == 1
 
 
 def test_tags_go_where_attention_is_clear_and_else_the_match_is_a_similar_one(
@@ -126,9 +105,7 @@ def test_tags_go_where_attention_is_clear_and_else_the_match_is_a_similar_one(
     assert re.sub("</?b>", "", review.text) == "Deux chiens courent." and str(review.match) == "fuzzy 99%"
 
 
-def test_similar_segments_say_what_differs_and_are_translations_on_request(
-    model: TranslationPredictor, memory: Memory
-) -> None:
+def test_similar_segments_say_what_differs_and_are_used_on_request(model: TranslationPredictor, memory: Memory) -> None:
     text = "A Man is running fast."
     [shown] = RememberingTranslator(model, memory, 50).translate([text])
     assert shown.text == model.translate([text])[0].text and shown.match is not None
