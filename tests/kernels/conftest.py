@@ -78,7 +78,7 @@ FORMS: list[Form] = [
     AttentionConfig(gate=True),
     AttentionConfig(score=small(Hybrid()), window=Median(radius=3), normalizer=Sigmoid()),
     AttentionConfig(score=Concat(coverage=True), window=LocalMonotonic(radius=1), normalizer=Softmax(sharpness=0.5)),
-    AttentionConfig(score=Location(max_length=2), window=LocalPredictive(radius=1)),
+    AttentionConfig(score=Location(max_length=2), window=LocalPredictive(radius=2)),
     *(WindowAttention(kind="gaussian-window", components=components) for components in (1, 3)),
     WindowAttention(kind="gaussian-window", components=2, bias=False),
 ]
@@ -86,7 +86,7 @@ FORMS: list[Form] = [
 EACH_FORM = pytest.mark.parametrize("form", FORMS, ids=shown)
 UNDROPPED = IndependentDropout()
 DROPPED = IndependentDropout(probability=0.4)
-VARIATIONAL = VariationalDropout(probability=0.4, recurrent=0.4)
+VARIATIONAL = VariationalDropout(probability=0.4, recurrent=0.2)
 
 
 @pytest.fixture(params=CELLS, ids=shown)
