@@ -219,6 +219,7 @@ HOSTILE: dict[str, Change] = {
     "an unknown operation": lambda network: network["embedding"]["operations"][0].__setitem__(0, "system"),
     "a hidden operation": lambda network: network["embedding"]["operations"][0].__setitem__(0, "__init__"),
     "an absurd size": lambda network: network["recurrence"].__setitem__("size", 1 << 60),
+    "an absurd factor": lambda network: network["embedding"]["operations"][0][2].__setitem__("scale", 1e300),
     "a negative size": lambda network: network["recurrence"].__setitem__("size", -1),
     "a width that grows": doubled,
     "a signal that is not there": lambda network: network["embedding"]["operations"][0].__setitem__(1, ["y"]),

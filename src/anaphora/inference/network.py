@@ -66,12 +66,13 @@ def open_network(
 
 
 def _check_numbers(description: Mapping[str, Any], largest: int) -> None:
-    """Raise ShapeError for a size that nothing in the network has, before memory is taken for it."""
+    """Raise ShapeError for a size that nothing in the network has, before memory is taken for it, or an infinite float."""
     values = [description]
     while values:
         value: Any = values.pop()
-        if isinstance(value, int) and abs(value) > largest:
-            raise ShapeError(f"the number {value} is larger than any tensor, of at most {largest} numbers.")
+        bound = largest if isinstance(value, int) else float(np.finfo(np.float32).max)
+        if isinstance(value, int | float) and abs(value) > bound:
+            raise ShapeError(f"the number {value} is larger than any there can be, of at most {bound}.")
         values += value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
 
 
