@@ -66,7 +66,7 @@ def open_network(
 
 
 def _check_numbers(description: Mapping[str, Any], largest: int) -> None:
-    """Raise ShapeError for a size that nothing in the network has, before memory is taken for it, or an infinite float."""
+    """Raise ShapeError for a size that nothing has, before memory is taken for it, or for a factor too large."""
     values = [description]
     while values:
         value: Any = values.pop()
