@@ -174,7 +174,7 @@ Change = Callable[[dict[str, Any]], object]
 
 
 def put(name: str, array: Any) -> Change:
-    """Put another array, or the bytes of a file, in the place of a tensor."""
+    """Return the change that replaces a tensor by an array, or by bytes."""
     return lambda tensors: tensors.update({name: np.frombuffer(array, np.uint8) if isinstance(array, bytes) else array})
 
 

@@ -1,4 +1,4 @@
-"""Training in real processes that is told to stop, or whose output nobody can read: saved, and gone on with exactly."""
+"""A training saves itself on a signal and resumes to the same bits; it outlives an output that is full or closed."""
 
 import json
 import os

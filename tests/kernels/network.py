@@ -19,6 +19,13 @@ from tests.kernels.naive.attention import AttentionOptions
 from .exactness import assert_same_bits
 
 
+def naive_masks(masks: Mapping[str, Tensor], of_sentences: Mapping[str, Tensor], steps: int) -> dict[str, Tensor]:
+    """What dropout drew, T x B x H and B x H, by the names that the naive reading finds it under: T x B x H."""
+    drawn = {name.removesuffix(" mask"): mask_TBH for name, mask_TBH in masks.items()}
+    drawn |= {name.removesuffix(".mask"): mask_BH.expand(steps, -1, -1) for name, mask_BH in of_sentences.items()}
+    return {name.replace("layer", "recurrent").replace("dropout", "mask"): mask for name, mask in drawn.items()}
+
+
 @dataclass(frozen=True)
 class Network:
     """A program with tensors to run it on, and its naive reading."""
@@ -98,11 +105,7 @@ class Network:
         return outputs | {f"last {name}": value for name, value in state.items()}
 
     def naive_masks(self) -> dict[str, Tensor]:
-        """T x B x H, by the names that the naive reading finds them under."""
-        masks = {name.removesuffix(" mask"): mask_TBH for name, mask_TBH in self.masks.items()}
-        for name, mask_BH in self.sentence_masks.items():
-            masks[name.removesuffix(".mask")] = mask_BH.expand(len(self.leaves["x"]), -1, -1)
-        return {name.replace("layer", "recurrent").replace("dropout", "mask"): mask for name, mask in masks.items()}
+        return naive_masks(self.masks, self.sentence_masks, len(self.leaves["x"]))
 
     def gradients(self, outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The gradient of ``probe(outputs)`` for every leaf."""

@@ -20,6 +20,7 @@ from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
 from tests.kernels import naive
 from tests.kernels.naive.attention import AttentionOptions
+from tests.kernels.network import naive_masks
 from tests.runtimes import updating
 from tests.searches import beam
 
@@ -104,7 +105,7 @@ def assert_naive_reading(model: Translator) -> None:
         first, memory = (read(encoded, positions_B) for read in (decoder.initial_state, decoder.prepare))
         got = decoder(x_TBD, lengths_B, first, memory, language_TBL)
         used = decoder.weights.with_dropout("decoder", config.weight_dropout)
-        masks = naive_masks(decoder, x_TBD)
+        masks = drawn_masks(decoder, x_TBD)
     memory_BSM = encoded.annotations_BSM
     if not attention:
         [memory_BSM] = (summary for name, summary in memory.items() if name.startswith("summary."))
@@ -145,16 +146,13 @@ def assert_naive_reading(model: Translator) -> None:
     assert_close(gradients, naive_gradients, rtol=0, atol=1e-9)
 
 
-def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
+def drawn_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
     """What the decoder draws, under the names and in the layout of the naive reading."""
     config = decoder.config
     widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_width}
     units = {f"layer{n}": config.size for n in range(config.layers)}
     units |= {"ask": config.size} if decoder.attention and decoder.attention.config.two_transitions else {}
-    inputs, memory = config.dropout.draw("decoder", widths, units, x_TBD)
-    every_step = {name.removesuffix(" mask"): mask for name, mask in inputs.items()}
-    every_step |= {name.removesuffix(".mask"): mask.expand(len(x_TBD), -1, -1) for name, mask in memory.items()}
-    return {name.replace("dropout", "mask").replace("layer", "recurrent"): mask for name, mask in every_step.items()}
+    return naive_masks(*config.dropout.draw("decoder", widths, units, x_TBD), len(x_TBD))
 
 
 def cost_after_its_own_likeliest_words(model: Translator) -> float:
