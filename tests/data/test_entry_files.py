@@ -10,6 +10,7 @@ from anaphora.data.sources import translation_splits
 from anaphora.datacheck.survey import survey_corpus
 from anaphora.errors import DataError
 from anaphora.events import Event, Note, Skipped
+from anaphora.memory.segment import segments_in
 from tests.formats.entries.test_tmx import tuv
 from tests.formats.entries.test_xliff import first, trans_unit
 from tests.formats.omegat_project import make_project
@@ -93,6 +94,21 @@ def test_the_fingerprint_depends_on_the_languages(tmp_path: Path) -> None:
     there, back = (translation_splits([memory], *sides) for sides in (("en", "de"), ("de", "en")))
     assert there.train.fingerprint != back.train.fingerprint
     assert {(target, source) for source, target in [*back.train, *back.valid]} == {*there.train, *there.valid}
+
+
+@pytest.mark.parametrize("name", ["app.po", "app.xlf"])
+def test_a_file_with_a_direction_of_its_own_is_learnt_from_in_both(name: str, tmp_path: Path) -> None:
+    po = PO + '\nmsgid "%d file"\nmsgid_plural "%d files"\nmsgstr[0] "%d Datei"\nmsgstr[1] "%d Dateien"\n'
+    xliff = first(*(trans_unit(f"<source>{at}</source><target>T{at}</target>") for at in "abc"))
+    (tmp_path / name).write_text({"app.po": po, "app.xlf": xliff}[name])
+    there, back = (list(segments_in(tmp_path / name, sides)) for sides in (("en", "de"), ("de", "en")))
+    assert len(there) == 3
+    pairs = [(one.source, one.target) for one in back]
+    assert pairs == [(one.target, one.source) for one in there]
+    splits = translation_splits([tmp_path], "de", "en")
+    assert sorted([*splits.train, *splits.valid]) == sorted(pairs)
+    with pytest.raises(DataError, match="in other languages"):
+        translation_splits([tmp_path], "fr", "en")
 
 
 def test_a_project_of_omegat_gives_its_memories_but_no_machine_translation(tmp_path: Path) -> None:

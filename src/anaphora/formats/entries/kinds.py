@@ -8,7 +8,7 @@ from pathlib import Path
 from anaphora.errors import DataError
 from anaphora.formats.documents import recognize
 from anaphora.formats.entries.encoded import Encoding
-from anaphora.formats.entries.entry import Entry, Reader
+from anaphora.formats.entries.entry import Entry, Reader, matches
 from anaphora.formats.entries.html import Html
 from anaphora.formats.entries.markup import Markup
 from anaphora.formats.entries.po import Po
@@ -37,12 +37,24 @@ def kind_of(path: Path) -> str:
 def read_entries(path: Path, kind: str, languages: tuple[str, str], layout: Layout = PLAIN) -> Iterator[Entry]:
     """Return the entries of a file of a ``kind`` that is read, gzipped or not, in constant memory.
 
-    ``languages`` are those of source and target; ``layout`` is for tables. Raises DataError, with the line, for what is
-    not in its format, and as ``formats.lines.read_unpacked`` does.
+    ``languages`` are those of source and target, of a catalogue or XLIFF in either direction; ``layout`` is for tables.
+    Raises DataError, with the line, for what is not in its format, and as ``formats.lines.read_unpacked`` does.
     """
     if kind == "csv":
         return Csv(str(path), languages, layout).read(_in_utf8(path, kind))
-    return READERS[kind](str(path), languages).read(_in_utf8(path, kind))
+    if not _is_reversed(path, kind, languages):
+        return READERS[kind](str(path), languages).read(_in_utf8(path, kind))
+    entries = READERS[kind](str(path), languages[::-1]).read(_in_utf8(path, kind))
+    return (entry._replace(source=entry.target, target=entry.source) for entry in entries)
+
+
+def _is_reversed(path: Path, kind: str, languages: tuple[str, str]) -> bool:
+    """True if a file with a direction of its own goes from the second language to the first."""
+    if kind not in ("po", "xliff"):
+        return False
+    source, target = languages if kind == "xliff" else languages[::-1]  # a catalogue names the target alone
+    declared = languages_in(path, kind)
+    return bool(declared) and not matches(declared[0], source) and matches(declared[0], target)
 
 
 def languages_in(path: Path, kind: str) -> tuple[str, ...]:
