@@ -1,10 +1,11 @@
 """Languages are taken from the names of files, or asked for."""
 
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from anaphora.data.directions import direction_of
+from anaphora.data.directions import directed_paths, direction_of
 from anaphora.data.finding import Names, find_pairs
 from anaphora.errors import DataError
 from anaphora.events import silent
@@ -48,6 +49,15 @@ def test_of_a_folder_or_of_files(
 ) -> None:
     data = files(tmp_path / folder, *names.split())
     assert direction_of([tmp_path / folder] if folder else data, given, USUAL) == expected
+
+
+CODES = ["en", "gn", "pt-BR", "pt_BR", "zh-Hant-TW", "es-419", "sr@latin", "sr_RS@latin", "hsb"]
+
+
+@pytest.mark.parametrize(("source", "target"), [*permutations(CODES, 2)])
+def test_any_two_codes_name_the_direction_of_a_path(source: str, target: str) -> None:
+    given = Path(f"{source}-{target},{target}-{source}=a=b/en-de")
+    assert directed_paths([given], USUAL) == {pair: [Path("a=b/en-de")] for pair in permutations((source, target))}
 
 
 def test_two_files_are_a_pair_in_either_order(tmp_path: Path) -> None:
