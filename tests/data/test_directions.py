@@ -7,7 +7,7 @@ import pytest
 
 from anaphora.data.directions import directed_paths, direction_of
 from anaphora.data.finding import Names, find_pairs
-from anaphora.errors import DataError
+from anaphora.errors import ConfigError, DataError
 from anaphora.events import silent
 from anaphora.formats.tsv import PLAIN, Layout
 
@@ -58,6 +58,14 @@ CODES = ["en", "gn", "pt-BR", "pt_BR", "zh-Hant-TW", "es-419", "sr@latin", "sr_R
 def test_any_two_codes_name_the_direction_of_a_path(source: str, target: str) -> None:
     given = Path(f"{source}-{target},{target}-{source}=a=b/en-de")
     assert directed_paths([given], USUAL) == {pair: [Path("a=b/en-de")] for pair in permutations((source, target))}
+
+
+@pytest.mark.parametrize(
+    ("path", "remedy"), [("folder", "write SOURCE-TARGET=folder"), ("en-hsbb=folder", "'en-hsbb' is no pair of codes")]
+)
+def test_a_path_without_a_direction_beside_others_is_told_what_to_write(path: str, remedy: str) -> None:
+    with pytest.raises(ConfigError, match=remedy):
+        directed_paths([Path("en-cs=other"), Path(path)], USUAL)
 
 
 def test_two_files_are_a_pair_in_either_order(tmp_path: Path) -> None:

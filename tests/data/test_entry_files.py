@@ -164,6 +164,6 @@ def test_a_file_without_a_pair_in_the_languages_is_refused(tmp_path: Path) -> No
     with pytest.raises(
         DataError,
         match=r"no pairs of sentences to train on in .*m\.tmx; 1 entry without a translation was "
-        r".*; languages there are en-US, de: name those of the pairs with --source and --target\.$",
+        r".*; languages there are en-US, de: name those of the pairs \(--source, --target or SOURCE-TARGET=\)\.$",
     ):
         translation_splits([tmp_path / "m.tmx"], "en", "fr")

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from anaphora.data.filters import Filters
 from anaphora.errors import DataError, refuse_os_errors
 from anaphora.files import sha256
-from anaphora.formats.entries.kinds import read_entries
+from anaphora.formats.entries.kinds import is_backward, read_entries
 from anaphora.formats.lines import check_regular, read_lines
 from anaphora.formats.strings import COLUMNS, STRINGS, StringFormat, lines_of, read_format, string_lines
 from anaphora.formats.table_columns import TableColumns
@@ -132,8 +132,9 @@ class EntryFile(PairFile):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The kind, the languages that are taken, and where a table has them."""
-        return (repr((self.kind, self.sides, self.layout)),)
+        """The kind, the languages that are taken, where a table has them, and whether a file goes the other way."""
+        way = ("backward",) if is_backward(self.path, self.kind, self.sides) else ()
+        return repr((self.kind, self.sides, self.layout)), *way
 
     def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
         """The pairs with the lines of their entries, other entries ``rejected``; errors as for ``read_entries``."""

@@ -43,9 +43,9 @@ def directed_paths(data: Sequence[Path], usual: Direction, option: str = "--data
     named, found = [split_directions(str(path)) for path in data], dict[Direction, list[Path]]()
     for directions, path in named:
         if not directions and any(others for others, _ in named):
-            raise ConfigError(
-                f"{option} names the languages of other files, but not of {path}: write SOURCE-TARGET={path}."
-            )
+            codes, written, _ = path.partition("=")
+            remedy = f"'{codes}' is no pair of codes such as es-gn" if written else f"write SOURCE-TARGET={path}"
+            raise ConfigError(f"{option} names the languages of other files, but not of {path}: {remedy}.")
         for source, target in _PAIRS.findall(directions) or [usual]:
             if directions and source == target:
                 raise ConfigError(f"Both sides of {option} {directions}{path} are '{source}': name two languages.")

@@ -207,7 +207,7 @@ def _scan(
     files: Sequence[PairFiles], held: HeldOut | None, read: set[str], report: Report, filters: Filters | None
 ) -> int:
     """Read all training files once: find faults, count the usable pairs, gather candidates for the held-out part."""
-    usable = empty = 0
+    usable = 0
     reason = filters.begin() if filters else None
     dropped = Counter[str]()
     left_out = list[Skipped]()
@@ -218,7 +218,7 @@ def _scan(
 
     for source, target in _report_left_out(files, read, told):
         if not corpora.both_sides(source, target):
-            empty += 1
+            dropped["with an empty side"] += 1
         elif reason and (why := reason(source, target)):
             dropped[why] += 1
         else:
@@ -227,12 +227,10 @@ def _scan(
                 held.add(source, target)
     for why, count in dropped.items():
         told(Skipped(f"pairs {why} were left out of the training split", count))
-    if empty:
-        told(Skipped("pairs with an empty side were left out of the training split", empty))
     if not usable:
         why = "".join(f"; {one}" for one in left_out)
         if languages := ", ".join(declared_languages(_flat(files))):
-            why += f"; languages there are {languages}: name those of the pairs with --source and --target"
+            why += f"; languages there are {languages}: name those of the pairs (--source, --target or SOURCE-TARGET=)"
         raise DataError(f"There are no pairs of sentences to train on in {_paths(_flat(files))}{why}.")
     return usable
 

@@ -42,13 +42,13 @@ def read_entries(path: Path, kind: str, languages: tuple[str, str], layout: Layo
     """
     if kind == "csv":
         return Csv(str(path), languages, layout).read(_in_utf8(path, kind))
-    if not _is_reversed(path, kind, languages):
+    if not is_backward(path, kind, languages):
         return READERS[kind](str(path), languages).read(_in_utf8(path, kind))
     entries = READERS[kind](str(path), languages[::-1]).read(_in_utf8(path, kind))
     return (entry._replace(source=entry.target, target=entry.source) for entry in entries)
 
 
-def _is_reversed(path: Path, kind: str, languages: tuple[str, str]) -> bool:
+def is_backward(path: Path, kind: str, languages: tuple[str, str]) -> bool:
     """True if a file with a direction of its own goes from the second language to the first."""
     if kind not in ("po", "xliff"):
         return False
