@@ -89,8 +89,8 @@ def _write(
             export_bundle(run_folder, output, precision or "fp32", report)
         return to, None
     exports = task_of(experiment_of(run_folder)).exports
+    others = " or ".join(f"--to {name}" for name in exports or NETWORKS)
     if to in NETWORKS and exports:
-        others = " or ".join(f"--to {name}" for name in exports)
         raise ConfigError(f"{run_folder} cannot be exported as {to}, which is for networks: use {others}.")
     if to == "onnx":
         from anaphora.export.folder import write_folder
@@ -102,7 +102,8 @@ def _write(
     to = to or next(iter(exports), "")
     if to != "html" and to not in exports:
         whose = " and ".join(task.plural for task in every_task() if task.exports.keys() & ({to} if to else known))
-        raise ConfigError(f"{run_folder} cannot be exported as {to or ' or '.join(known)}, which is for {whose}.")
+        what = to or " or ".join(known)
+        raise ConfigError(f"{run_folder} cannot be exported as {what}, which is for {whose}: use {others}.")
     with listening() as report:
         if to == "html":
             from anaphora.inspection.microscope import write_microscope
