@@ -121,7 +121,7 @@ WRONG = {
     "translate links test.en": "should be a translator, but is an aligner: see anaphora align.",
     "score links test.en": "is an aligner, which scores no text",
     "evaluate links": "its links are measured by anaphora align",
-    "export words --to dictionary --output d.tsv": "cannot be exported as dictionary",
+    "export words --to dictionary --output d.tsv": "--to dictionary is for",
     "translate words test.en --replace-unknown --dictionary test.en": "test.en:1 should read WORD, tab, TRANSLATION",
 }
 

@@ -177,6 +177,7 @@ BOTH = [(0, 2, "ORG"), (11, 21, "MISC")]
 STUDIO = [{"start": begin, "end": end, "labels": [label]} for begin, end, label in BOTH]
 SPANS: dict[str, dict[str, object]] = {
     "doccano": {"label": BOTH},
+    "spans beside the class of a text": {"entities": BOTH, "label": "news"},
     "doccano, unsorted": {"labels": BOTH[::-1]},
     "doccano, relations": {"entities": [{"start_offset": b, "end_offset": e, "label": label} for b, e, label in BOTH]},
     "Label Studio, JSON-MIN": {"label": STUDIO},
@@ -196,7 +197,7 @@ def test_offsets_become_tags_of_tokens(spans: dict[str, object], array: bool) ->
     [unlabelled] = sentences(Offsets("bioes"), text, labelled=False)
     written = json.loads(Offsets("bioes").write(unlabelled, found.tags))
     key = next(iter(spans)) if "annotations" not in spans else "label"
-    assert written[key] == [*map(list, BOTH)]
+    assert written == {**json.loads(text if not array else json.dumps(item)), key: [*map(list, BOTH)]}
 
 
 def test_a_span_that_begins_or_ends_within_a_word_cuts_it_and_is_written_again() -> None:

@@ -157,3 +157,11 @@ def test_the_index_finds_what_a_comparison_with_all_segments_finds(
     found = index.similar(" ".join(asked), least, most)
     assert [one.percent for one in found] == [similarity for similarity, _ in wanted]
     assert {tuple(one) for one in found} <= set(every)
+
+
+@given(st.integers(250, 600), st.integers(0, 50))
+def test_a_word_that_comes_some_hundred_times_is_found(count: int, more: int) -> None:
+    index = Index()
+    index.add([(1, f"from {'. ' * count} 5")])
+    [found] = index.similar(f"from {'. ' * (count + more)} 6", 75, 1)
+    assert found.percent == 100 * (count + 1) // (count + more + 2)

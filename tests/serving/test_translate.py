@@ -85,6 +85,15 @@ def test_translations_continue_a_prefix_without_a_word(client: TestClient) -> No
     assert all(one.split()[0] == "Un" for one in [found["translatedText"], *found["alternatives"]])
     refused = client.post("/translate", json={**asked, "prefix": "Un", "avoid": "Un"})
     assert refused.status_code == 400 and "forbidden there (avoid)" in refused.json()["error"]
+    for given in ({"avoid": word}, {"prefix": "Un"}):
+        refused = client.post("/translate", json={**asked, "format": "html", **given})
+        assert refused.status_code == 400 and "are for plain text" in refused.json()["error"]
+
+
+@pytest.mark.parametrize("avoid", [" ", "\t", "\u200b", "\u00ad", "\ufeff"])
+def test_a_term_without_a_character_that_is_written_is_refused(client: TestClient, avoid: str) -> None:
+    refused = client.post("/translate", json={"q": TEXT, "avoid": avoid, **PAIR})
+    assert refused.status_code == 400 and "no character that is written" in refused.json()["error"]
 
 
 def test_the_segments_of_a_text_make_it_with_their_gaps(client: TestClient, stored: ServedRun) -> None:

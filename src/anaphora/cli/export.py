@@ -102,8 +102,7 @@ def _write(
     to = to or next(iter(exports), "")
     if to != "html" and to not in exports:
         whose = " and ".join(task.plural for task in every_task() if task.exports.keys() & ({to} if to else known))
-        what = to or " or ".join(known)
-        raise ConfigError(f"{run_folder} cannot be exported as {what}, which is for {whose}: use {others}.")
+        raise ConfigError(f"--to {to or ' or '.join(known)} is for {whose}, not for {run_folder}: use {others}.")
     with listening() as report:
         if to == "html":
             from anaphora.inspection.microscope import write_microscope

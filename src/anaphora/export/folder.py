@@ -72,7 +72,8 @@ def write_folder(
             files.write_durably(new / f"{name}.onnx", model.SerializeToString(deterministic=True))
         files.write_durably(new / "config.json", files.json_bytes(config))
         if int8:
-            of_text = "bos" in config and "values" not in next(iter(signals.values()))["inputs"]
+            measured = "bos" in config and not {"values", "features"} & {*next(iter(signals.values()))["inputs"]}
+            of_text = measured and not trained.tokenizers.get("source", trained.tokenizers.get("text")).tags
             rounded = _round_weights(new, trained.tokenizers, config, list(examples) if of_text else [])
         new.rename(folder)
     except OSError as error:

@@ -64,8 +64,13 @@ class Offsets:
         item = json.loads(content_of(content))
         places = sentence.offsets
         spans = [[places[s][0], places[e - 1][1], type_ or ONE_TYPE] for s, e, type_ in spans_of(tags, self.encoding)]
-        key = next((key for key in _LABELS if key in item), _LABELS[0])
+        key = _key_of_spans(item) or next((key for key in _LABELS if item.get(key) is None), _LABELS[0])
         return json.dumps({**item, key: spans}, ensure_ascii=False) + end
+
+
+def _key_of_spans(item: Mapping[str, Any]) -> str:
+    """Return the key that spans are under; empty for none."""
+    return next((key for key in _LABELS if isinstance(item.get(key), list)), "")
 
 
 def _text(item: Mapping[str, Any], place: str) -> str:
@@ -80,13 +85,13 @@ def _text(item: Mapping[str, Any], place: str) -> str:
 
 def _is_cancelled(item: Mapping[str, Any]) -> bool:
     """True if a text, or one annotation of it, was not labelled in the end; so is a text without any annotation."""
-    made = None if any(isinstance(item.get(key), list) for key in _LABELS) else item.get("annotations")
+    made = None if _key_of_spans(item) else item.get("annotations")
     unmade = isinstance(made, list) and all(isinstance(one, Mapping) and _is_cancelled(one) for one in made)
     return unmade or item.get("was_cancelled") is True or item.get("answer") in ("ignore", "reject")
 
 
 def _spans(item: Mapping[str, Any], place: str) -> list[Labelled]:
-    found = next((item[key] for key in _LABELS if isinstance(item.get(key), list)), None)
+    found = item.get(_key_of_spans(item))
     if found is None and isinstance(item.get("annotations"), list):
         made = [one for one in item["annotations"] if isinstance(one, Mapping) and not _is_cancelled(one)]
         results = [one.get("result") for one in made[:1]]

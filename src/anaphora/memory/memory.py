@@ -92,7 +92,7 @@ def changes(source: str, text: str) -> tuple[Change, ...]:
 
 
 _MOST = 255
-"""Occurrences of a word in a segment are counted up to here; a segment with more has a looser bound."""
+"""Occurrences of a word are counted up to here; all further ones count as shared with a text that has as many."""
 
 
 class Similar(NamedTuple):
@@ -127,7 +127,7 @@ class Index:
         (ends,) = np.nonzero(ids == 0)
         rows = np.repeat(np.arange(len(segments)), np.diff(ends, prepend=-1))
         self._words.frombytes(ids.tobytes())
-        self._nth.frombytes(np.minimum(_occurrences(rows * len(self._ids) + ids), _MOST).astype(np.uint8).tobytes())
+        self._nth.frombytes(np.minimum(_occurrences(rows * len(self._ids) + ids), _MOST - 1).astype(np.uint8).tobytes())
         self._ends.extend((ends + 1 + self._ends[-1]).tolist())
         self._numbers.extend(number for number, _ in segments)
 

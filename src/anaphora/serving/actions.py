@@ -108,6 +108,8 @@ async def translate(service: Service, given: Parameters) -> dict[str, Any]:
     format_ = given.text("format", "text")
     if format_ not in FORMATS:
         raise bad(f"{format_} format is not supported")
+    if format_ == "html" and (given.text("prefix", "") or given.text("avoid", "")):
+        raise bad("prefix and avoid are for plain text: leave them out, or the format html")
     alternatives = given.number("alternatives", service.limits.alternatives)
     served, detected = await _served(service, texts, given)
     if format_ == "html":

@@ -38,6 +38,13 @@ def test_a_region_that_is_asked_for_takes_no_other() -> None:
     assert pairs_of("m.tmx", tmx(entry), ("en-GB", "de")) == [("Colour", "Farbe")]
 
 
+@pytest.mark.parametrize(("source", "target"), [("en", "en-GB"), ("en-US", "en"), ("en-US", "en-GB")])
+def test_a_variety_is_of_the_side_that_names_it(source: str, target: str) -> None:
+    both = tuv("en-US", "Color") + tuv("en-GB", "Colour")
+    assert pairs_of("m.tmx", tmx(both), (source, target)) == [("Color", "Colour")]
+    assert pairs_of("m.tmx", tmx(tuv("en-GB", "Colour")), (source, "en-GB")) == []
+
+
 def test_a_text_outside_of_an_entry_is_none() -> None:
     entry = tuv("en", "Open") + tuv("de", "Öffnen")
     text = tmx().replace("</body>", f"<uu>{entry}</uu><tu>{entry}</tu></body>")

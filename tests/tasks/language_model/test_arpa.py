@@ -335,5 +335,5 @@ def test_a_file_of_counts_is_known_by_its_name_in_any_case(small: Path) -> None:
 
 def test_a_model_that_is_not_counted_is_no_arpa_file(trained: Callable[..., Path], tmp_path: Path) -> None:
     said = shown("export", trained("translator"), "--output", tmp_path / "x.arpa", code=2).err
-    assert "which is for" in said and "use --to bundle or" in said
+    assert "is for n-gram language models and" in said and "use --to bundle or" in said
     assert not (tmp_path / "x.arpa").exists()

@@ -57,7 +57,7 @@ class Tmx(Markup):
             self.entries += self._pairs(at)
 
     def _pairs(self, at: int) -> Iterator[Entry]:
-        sources, targets = (self._in(language) for language in (self.source, self.target))
+        sources, targets = self._in(self.source, self.target), self._in(self.target, self.source)
         if not sources:
             yield Entry(self._line, "", "", Reason.WITHOUT_SEG if self._lacks_seg else Reason.OTHER_LANGUAGES)
             return
@@ -75,10 +75,11 @@ class Tmx(Markup):
             for pair in pairs(source.content, target.content):
                 yield Entry(self._line, *pair)
 
-    def _in(self, language: str) -> list[_Variant]:
+    def _in(self, language: str, other: str) -> list[_Variant]:
+        """Return the variants of a language, exactly or in a variety that is not the ``other`` language."""
         every = [one for one in self._variants if matches(one.language, language)]
         exact = [one for one in every if matches(language, one.language)]
-        return exact or every
+        return exact or [one for one in every if not matches(other, one.language)]
 
     def _fill(
         self, source: _Variant, target: _Variant | None, end: int, content: bytes, put: Put, _: Mapping[Run, int]

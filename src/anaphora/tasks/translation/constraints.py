@@ -267,7 +267,12 @@ class TargetConstraints:
         return row._replace(required=tuple(required), forbidden=tuple(forbidden))
 
     def _forms(self, text: str, capital: bool) -> list[Form]:
-        """Return a form as tokens, as it is written, and with a capital where one may be."""
+        """Return a form as tokens, as it is written, and with a capital where one may be.
+
+        Raises DataError for one without a token.
+        """
+        if not self._target.encode(text):
+            raise DataError(f"The term {text!r} has no character that is written: leave it out.")
         texts = dict.fromkeys((text, text[:1].upper() + text[1:]) if capital else (text,))
         space = " " if self._space is not None else ""
         return [tuple(self._target.encode(space + one)) for one in texts]
