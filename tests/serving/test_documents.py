@@ -68,6 +68,8 @@ def test_a_form_may_come_in_chunks_up_to_the_limit(serve: Serve) -> None:
     kind = {"Content-Type": "multipart/form-data; boundary=b"}
     for count, status in ((1, 200), (100, 413)):
         assert client.post("/translate_file", content=chunks(count), headers=kind).status_code == status
+    twice = {**PAIR, "target": [PAIR["target"], "xx"]}
+    assert client.post("/translate_file", data=twice, files={"file": ("a.txt", b"A man.")}).status_code == 200
 
 
 @pytest.mark.parametrize(

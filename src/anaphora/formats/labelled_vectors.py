@@ -149,7 +149,7 @@ def _sequences(path: Path, separator: str | None, steps: bool) -> Iterator[tuple
     if holds_numbers(path):
         for place, labels, values_TD in _number_rows(path, steps):
             if not steps and len({*labels}) > 1:
-                raise DataError(f"{place} begins a sequence with several labels ({', '.join({*labels})}): give it one.")
+                raise DataError(f"{place} begins a sequence with labels {', '.join(sorted({*labels}))}: give it one.")
             yield place, labels if steps else labels[:1], values_TD
     elif not is_array_file(path):
         for example in read_labelled(path, separator=None if steps else separator):

@@ -12,6 +12,7 @@ import regex
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import BOM, LONGEST
+from anaphora.text.scripts import UNSPACED_LETTER
 
 NO_LABEL = "_"
 """The tag of a token without a label, where there may be several."""
@@ -118,13 +119,12 @@ def with_cell(line: str, place: int, value: str, separator: str) -> str:
     return separator.join(cells) + end
 
 
-_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
-_WORD = rf"[\w\p{{No}}--{_UNSPACED}]+"
+_WORD = rf"[\w\p{{No}}--{UNSPACED_LETTER}]+"
 _SIGN = r"[^\w\p{No}\s\x1c-\x1f][\p{M}\p{Emoji_Modifier}]*"
 
 _TOKEN = regex.compile(rf"""(?V1)(?x)
     \d+(?:[.,:]\d+)+                 # 1,000.50  10:30
-  | {_UNSPACED}\p{{M}}*
+  | {UNSPACED_LETTER}\p{{M}}*
   | {_WORD}(?=(?i:n['’]t)\b)         # do|n't
   | (?i:n['’]t)\b
   | ['’](?i:s|m|d|re|ve|ll)\b       # it|'s

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from anaphora.memory.segment import EXACT, Change, Match, Segment, key_of
 from anaphora.memory.store import Store
+from anaphora.text.scripts import UNSPACED_LETTER
 
-_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
-_WORD = regex.compile(rf"{_UNSPACED}\p{{M}}*+|(?:(?!{_UNSPACED})[\w\p{{M}}])++|[^\w\s]")
+_WORD = regex.compile(rf"{UNSPACED_LETTER}\p{{M}}*+|(?:(?!{UNSPACED_LETTER})[\w\p{{M}}])++|[^\w\s]")
 _PLAIN = re.compile(
     "[\0-\x1b -\xb1\xb4-\xb8\xba\xbb\xbf-\u02ff\u0370-\u0482\u048a-\u052f\u1e00-\u1fff\u2010-\u203e\u20a0-\u20cf]*+"
 )
@@ -206,7 +206,7 @@ class Memory(Store):
         self.close()
 
     def __iter__(self) -> Iterator[Segment]:
-        """Return all segments, in the order in which they were added."""
+        """Yield all segments, in the order in which they were added."""
         return self.after(0)
 
     def confirm(self, segment: Segment) -> int | None:

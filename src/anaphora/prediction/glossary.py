@@ -7,8 +7,9 @@ import regex
 
 from anaphora.formats.glossary import ANY, GlossaryEntry
 from anaphora.text.placeholders import is_glued
+from anaphora.text.scripts import UNSPACED_LETTER
 
-WORD = regex.compile(r"(?V1)[\w--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]+|\S")
+WORD = regex.compile(rf"(?V1)[\w--{UNSPACED_LETTER}]+|\S")
 """A word, or a character of a script without spaces."""
 
 

@@ -151,7 +151,7 @@ def check_origin(origin: str | None, host: str, origins: Collection[str]) -> Non
 
 
 def application(service: Service, say: Say = lambda line: None) -> Starlette:
-    """Yield the application. ``say`` takes a line for each request, which holds no text."""
+    """Return the application. ``say`` takes a line for each request, which holds no text."""
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:

@@ -157,9 +157,10 @@ async def _value(field: UploadFile | str) -> Upload | str:
 
 
 async def _multipart(request: Request) -> dict[str, Any]:
+    """Return the fields of a form with documents; of a name that comes twice the first counts."""
     try:
         async with request.form(max_files=1, max_fields=_FIELDS) as form:
-            return {name: await _value(value) for name, value in form.items()}
+            return {name: await _value(value) for name, value in reversed(form.multi_items())}
     except (FormParserError, HTTPException):  # of the parser, and of Starlette where that is within an application
         raise bad("Invalid request: the form cannot be read") from None
 

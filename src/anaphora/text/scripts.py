@@ -18,6 +18,8 @@ CODES = frozenset(code for codes in _LANGUAGES.values() for code in codes.split(
 
 UNSPACED = frozenset(("Han and kana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"))
 """Scripts without spaces between words."""
+UNSPACED_LETTER = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
+"""Pattern of a letter of these."""
 
 _MEAN_LENGTHS = {"Han and kana": 5}
 """Upper bound on the mean word length in a script without spaces, in letters."""

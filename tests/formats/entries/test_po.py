@@ -73,6 +73,7 @@ def test_the_header_says_which_language_it_is() -> None:
         ('msgid "a\\000"\nmsgstr "b"\n', r"a.po:6 has \\000, which is no escape of text"),
         ('msgid "a\0"\nmsgstr "b"\n', "a.po:6 has a NUL"),
         ('msgid "a"\nmsgstr[0 "b"\n', r'a.po:7 is no line of a gettext catalogue: msgstr\[0 "b"'),
+        ('msgid "a"\nmsgid_plural "b"\nmsgstr[0] "c"\n# d\nmsgstr[1] "e"\n', "a.po:10 has a translation without msgid"),
         ('msgid "a" msgstr\n\n', "a.po:6 has msgstr without a text: is the file whole"),
     ],
 )

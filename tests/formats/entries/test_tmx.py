@@ -4,7 +4,7 @@ import pytest
 
 from anaphora.formats.entries.entry import Reason
 from anaphora.formats.entries.tmx import tmx_lines
-from tests.formats.entries.filling import pairs_of, skipped_of
+from tests.formats.entries.filling import filled_text, pairs_of, skipped_of
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="en"/><body>\n'
 
@@ -96,6 +96,8 @@ def test_elements_of_other_name_spaces_are_not_seen(prefix: str) -> None:
         text = text.replace(f"<{name}", f"<{prefix}{name}").replace(f"</{name}", f"</{prefix}{name}")
     text = text.replace(f"<{prefix}seg>no</{prefix}seg>", "<x:seg>no</x:seg>")
     assert pairs_of("m.tmx", text) == [("Open it", "Auf")]
+    gap = text.replace(f'<{prefix}tuv xml:lang="de"><{prefix}seg>Auf</{prefix}seg></{prefix}tuv>', "")
+    assert pairs_of("m.tmx", filled_text("m.tmx", gap)) == [("Open it", "OPEN IT")]
 
 
 def test_pairs_that_are_written_are_read_back() -> None:

@@ -59,6 +59,10 @@ class Markup(Reader):
         """Line of the parser."""
         return self._parser.CurrentLineNumber
 
+    def tag(self, name: str) -> bytes:
+        """Return the start tag of a new element, with the prefix of the others."""
+        return f"<{self._prefix}:{name}>".encode() if self._prefix else f"<{name}>".encode()
+
     def begins(self, name: str, attributes: Attributes, at: int) -> bool:
         """Take the begin of an element; return True if its content is to be gathered."""
         raise NotImplementedError

@@ -152,6 +152,8 @@ class Po(Reader):
         if not message.forms:
             return
         if not source and "msgctxt" not in message.texts:
+            if "msgid" not in message.texts:
+                raise DataError(f"{self.name}:{line} has a translation without msgid: correct it.")
             if not message.old:
                 self._head(message.text("msgstr"))
             return

@@ -84,14 +84,16 @@ class Tmx(Markup):
     def _fill(
         self, source: _Variant, target: _Variant | None, end: int, content: bytes, put: Put, _: Mapping[Run, int]
     ) -> list[Edit]:
-        segment = b"<seg>" + fill(content, source.content, put) + b"</seg>"
+        seg, tuv = self.tag("seg"), self.tag("tuv")
+        segment = seg + fill(content, source.content, put) + seg.replace(b"<", b"</")
         if target is not None:
             return [Edit(target.content.begin, after(content, target.content), segment)]
         space = space_before(content, source.begin)
         inner = space_before(content, source.content.begin)
         begin = content.rindex(b">", 0, end) + 1
-        variant = with_attributes(b"<tuv>", {source.attribute: self._form or self.target})
-        return [Edit(begin, begin, b"".join([space, variant, inner, segment, space if inner else b"", b"</tuv>"]))]
+        opened = with_attributes(tuv, {source.attribute: self._form or self.target})
+        whole = [space, opened, inner, segment, space if inner else b"", tuv.replace(b"<", b"</")]
+        return [Edit(begin, begin, b"".join(whole))]
 
 
 _ON_ONE_LINE = str.maketrans({"\n": "&#10;", "\t": "&#9;"})

@@ -175,7 +175,7 @@ class Xliff(Markup):
             edits = _fill_divided(content, segments, target, put)
         else:
             source = unit.contents["source"]
-            tag = b"<" + (self._prefix + ":" if self._prefix else "").encode() + b"target>"
+            tag = self.tag("target")
             empty = [one for name, one in segments.items() if name not in filled and one.text.strip()]
             text = fill(content, unit.shape, put, empty) + tag.replace(b"<", b"</")
             if target is None:
