@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.data.directions import direction_of
+from anaphora.data.directions import Direction, direction_of
 from anaphora.data.sources import translation_splits
 from anaphora.datacheck.survey import survey_corpus
 from anaphora.errors import DataError
@@ -109,6 +109,13 @@ def test_a_file_with_a_direction_of_its_own_is_learnt_from_in_both(name: str, tm
     assert sorted([*splits.train, *splits.valid]) == sorted(pairs)
     with pytest.raises(DataError, match="in other languages"):
         translation_splits([tmp_path], "fr", "en")
+
+
+@pytest.mark.parametrize("sides", [("en", "en-GB"), ("en-US", "en_GB")])
+def test_a_catalogue_of_a_variety_is_read_backward_where_that_is_the_source(sides: Direction, tmp_path: Path) -> None:
+    (tmp_path / "a.po").write_text('msgid ""\nmsgstr "Language: en_GB\\n"\n\nmsgid "color"\nmsgstr "colour"\n')
+    for asked, pair in ((sides, ("color", "colour")), (sides[::-1], ("colour", "color"))):
+        assert [(one.source, one.target) for one in segments_in(tmp_path / "a.po", asked)] == [pair]
 
 
 def test_a_project_of_omegat_gives_its_memories_but_no_machine_translation(tmp_path: Path) -> None:

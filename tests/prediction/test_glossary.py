@@ -17,6 +17,7 @@ from anaphora.prediction.glossary import Glossary
         ("CARD", ["card"], ["card"]),
         ("us and US", ["US"], ["US"]),
         ("us", ["US"], []),
+        ("China, china", ["china", "China"], ["China", "china"]),
         ("card card", ["card"], ["card", "card"]),
         ("我有一张银行卡。", ["银行", "银行卡"], ["银行卡"]),
         ("C++ code", ["C++"], ["C++"]),

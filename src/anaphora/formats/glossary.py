@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import matches
+from anaphora.formats.entries.entry import places_of
 from anaphora.formats.lines import read_lines
 from anaphora.formats.safe_xml import xml_elements
 from anaphora.formats.table_rows import table_rows
@@ -121,6 +121,9 @@ def _of_concepts(path: Path, languages: tuple[str, str]) -> Iterator[Term]:
             terms[named:] = [(language, text) for _, text in terms[named:]]
             named = len(terms)
         elif element.name in _CONCEPT:
-            sources, targets = ([text for code, text in terms if matches(code, wanted)] for wanted in languages)
+            codes = [code for code, _ in terms]
+            sources, targets = (
+                [terms[place][1] for place in places_of(codes, *sides)] for sides in (languages, languages[::-1])
+            )
             yield from ((f"{path}:{element.line}", one, other) for one in sources for other in targets)
             terms, named = [], 0

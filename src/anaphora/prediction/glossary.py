@@ -1,6 +1,6 @@
 """Terms of a glossary in the source of a translation."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import regex
@@ -55,16 +55,17 @@ class Glossary:
                 found += self._at(text, word)
         return [*found, *self._always]
 
-    def _at(self, text: str, word: "regex.Match[str]") -> Iterator[Match]:
-        """Yield the entries of the longest form that begins with a word."""
-        start, longest = word.start(), 0
+    def _at(self, text: str, word: "regex.Match[str]") -> list[Match]:
+        """Return the entries of the longest form that begins with a word, or those of them that are written so."""
+        start, longest, found = word.start(), 0, list[Match]()
         for entry in self._by_start.get(word[0].lower(), ()):
             end = start + len(entry.source)
             written = text[start:end]
             same = written == entry.source or (written.lower() == entry.source and entry.source.islower())
             if same and len(entry.source) >= longest and not _goes_on(text, end):
                 longest = len(entry.source)
-                yield Match(entry, written[:1].isupper(), start, end)
+                found.append(Match(entry, written[:1].isupper(), start, end))
+        return [one for one in found if one.entry.source == text[one.start : one.end]] or found
 
 
 def _goes_on(text: str, end: int) -> bool:

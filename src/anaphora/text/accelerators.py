@@ -9,8 +9,8 @@ from anaphora.text.quality import without_placeholders
 _MARK = re.compile(r"(?:(?<![\w&_~%{</])|(?<!\w)[A-Z][a-z]*+(?=[&_~][a-z]))([&_~])(?=[^\W\d_])(?!\w+;)")
 _ANY_MARK = re.compile(r"([&_~])(?=[^\W\d_])(?!\w+;)")
 _LETTER = re.compile(r"(?<!\w)[^\W\d_]")
-_WORDS = 8
-"""Words of a label at most."""
+_WORDS, _FEW_WORDS = 8, 3
+"""Words of a label at most, and of one whose key is within a word."""
 
 
 class Label(NamedTuple):
@@ -39,7 +39,9 @@ class Label(NamedTuple):
 def label(text: str) -> Label:
     """A text as a label: one that has just one such sign, before a word or inside a capitalized one, and few words."""
     found = list(_MARK.finditer(without_placeholders(text)))
-    if len(found) != 1 or text.count(found[0][1]) != 1 or len(text.split()) > _WORDS:
+    if len(found) != 1 or text.count(found[0][1]) != 1:
         return Label(text)
     at = found[0].start(1)
+    if len(text.split()) > (_FEW_WORDS if at > found[0].start() else _WORDS):
+        return Label(text)
     return Label(text[:at] + text[at + 1 :], found[0][1], text[at + 1])

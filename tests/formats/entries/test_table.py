@@ -25,6 +25,20 @@ def test_the_heading_names_the_columns(text: str) -> None:
     assert pairs_of("b.csv", text.encode("utf-16")) == [("Open", "Öffnen")]
 
 
+@pytest.mark.parametrize(
+    ("heading", "sides", "pair"),
+    [
+        ("en,pt-BR,pt", ("en", "pt"), ("a", "c")),
+        ("en-US,en,de", ("en", "de"), ("b", "c")),
+        ("en-US,en-GB,de", ("en", "en-GB"), ("a", "b")),
+        ("en-US,en-GB,de", ("en-US", "en"), ("a", "b")),
+    ],
+)
+def test_the_exact_language_goes_before_a_variety(heading: str, sides: tuple[str, str], pair: tuple[str, str]) -> None:
+    assert pairs_of("a.csv", f"{heading}\na,b,c\n", sides) == [pair]
+    assert pairs_of("a.csv", f"{heading}\na,b,c\n", sides[::-1]) == [pair[::-1]]
+
+
 def test_cells_may_hold_commas_quotes_and_line_ends() -> None:
     text = 'en,de\n"a, ""b""\nc","x"\n,\nd,\n,y\nz\n'
     assert pairs_of("a.csv", text) == [('a, "b" c', "x")]

@@ -54,6 +54,12 @@ def test_neighbours_decide_and_similar_segments_have_a_threshold(model: Translat
         assert str(similar.match) == found
 
 
+def test_a_line_gets_a_line_of_a_segment_of_several(model: TranslationPredictor, memory: Memory) -> None:
+    memory.add([Segment("Dogs\nrun.", "Des chiens\ncourent.")], "b.tmx")
+    found = RememberingTranslator(model, memory).translate_text(["Dogs run.", "Dogs\nrun."])
+    assert [one.text for one in found] == ["Des chiens courent.", "Des chiens\ncourent."]
+
+
 PARAGRAPH = "A man is walking. Two dogs run. A woman is reading."
 
 

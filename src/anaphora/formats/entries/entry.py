@@ -203,6 +203,13 @@ def matches(code: str, wanted: str) -> bool:
     return code == wanted or (bool(wanted) and code.startswith(f"{wanted}-"))
 
 
+def places_of(codes: Sequence[str], wanted: str, other: str) -> list[int]:
+    """Return the places of the codes of a language: exactly that, or else of varieties that are not the ``other``."""
+    every = [place for place, code in enumerate(codes) if matches(code, wanted)]
+    exact = [place for place in every if matches(wanted, codes[place])]
+    return exact or [place for place in every if not matches(other, codes[place])]
+
+
 class Reader:
     """The entries of one file."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from anaphora.errors import DataError
 from anaphora.formats.documents import recognize
 from anaphora.formats.entries.encoded import Encoding
-from anaphora.formats.entries.entry import Entry, Reader, matches
+from anaphora.formats.entries.entry import Entry, Reader, places_of
 from anaphora.formats.entries.html import Html
 from anaphora.formats.entries.markup import Markup
 from anaphora.formats.entries.po import Po
@@ -52,9 +52,9 @@ def is_backward(path: Path, kind: str, languages: tuple[str, str]) -> bool:
     """True if a file with a direction of its own goes from the second language to the first."""
     if kind not in ("po", "xliff"):
         return False
-    source, target = languages if kind == "xliff" else languages[::-1]  # a catalogue names the target alone
-    declared = languages_in(path, kind)
-    return bool(declared) and not matches(declared[0], source) and matches(declared[0], target)
+    side, other = languages if kind == "xliff" else languages[::-1]  # a catalogue names the target alone
+    declared = languages_in(path, kind)[:1]
+    return bool(places_of(declared, other, side)) and not places_of(declared, side, other)
 
 
 def languages_in(path: Path, kind: str) -> tuple[str, ...]:

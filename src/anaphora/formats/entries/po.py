@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _KEY = re.compile(r"msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?|domain")
-_ESCAPE = re.compile(r"\\(?:([abfnrtv\\\"'?])|([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|.)", re.DOTALL)
+_ESCAPE = re.compile(r"\\([abfnrtv\\\"'?])|((?:\\(?:[0-7]{1,3}|x[0-9A-Fa-f]{1,2}))++)|\\.", re.DOTALL)
 _LETTERS = dict(zip("abfnrtv\\\"'?", "\a\b\f\n\r\t\v\\\"'?", strict=True))
 _WRITTEN = str.maketrans({char: f"\\{letter}" for letter, char in _LETTERS.items() if letter not in "'?"})
 _FORMS = re.compile(r"nplurals\s*=\s*([1-9])\b(?:\s*;\s*plural\s*=([^;]*))?")
@@ -237,10 +237,16 @@ def _unescape(text: str, place: str) -> str:
         return text
 
     def character(found: re.Match[str]) -> str:
-        letter, octal, hexadecimal = found.groups()
-        if not any(found.groups()) or not int(octal or hexadecimal or "1", 16):
+        letter, numbers = found.groups()
+        codes = [int(one.lstrip("x"), 16 if one[0] == "x" else 8) for one in (numbers or "").split("\\")[1:]]
+        if not any(found.groups()) or not all(0 < code < 256 for code in codes):
             raise DataError(f"{place} has {found[0]}, which is no escape of text: write {found[0][1:]} or \\\\ alone.")
-        return _LETTERS[letter] if letter else chr(int(octal, 8) if octal else int(hexadecimal, 16))
+        if letter:
+            return _LETTERS[letter]
+        try:
+            return bytes(codes).decode()
+        except UnicodeDecodeError:
+            return bytes(codes).decode("latin-1")
 
     return _ESCAPE.sub(character, text)
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import Entry, Reason, matches, one_line
+from anaphora.formats.entries.entry import Entry, Reason, one_line, places_of
 from anaphora.formats.lines import raw_lines
 from anaphora.formats.table_columns import SIDES, Column, TableColumns
 from anaphora.formats.table_rows import csv_records
@@ -48,8 +48,8 @@ class Csv:
         if found := chosen.find(heading, f"{self.name}:1"):
             return found[0]
         names, columns = [Column.of(cell).name for cell in heading], []
-        for known, language in zip(SIDES, self._languages, strict=True):
-            fitting = [place for place, name in enumerate(names) if name in known or matches(name, language)]
+        for known, language, other in zip(SIDES, self._languages, self._languages[::-1], strict=True):
+            fitting = [place for place, name in enumerate(names) if name in known] or places_of(names, language, other)
             if not fitting:
                 raise DataError(
                     f"{self.name}:1 names no column for the {known[0]} ({language}), but {', '.join(heading)[:100]}: "

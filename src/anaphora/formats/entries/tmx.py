@@ -10,7 +10,7 @@ from functools import partial
 from html import escape
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Put, Reason, Run, matches, pairs
+from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Put, Reason, Run, matches, pairs, places_of
 from anaphora.formats.entries.markup import Attributes, Markup, after, escape_text, fill, space_before, with_attributes
 from anaphora.version import VERSION
 
@@ -76,10 +76,8 @@ class Tmx(Markup):
                 yield Entry(self._line, *pair)
 
     def _in(self, language: str, other: str) -> list[_Variant]:
-        """Return the variants of a language, exactly or in a variety that is not the ``other`` language."""
-        every = [one for one in self._variants if matches(one.language, language)]
-        exact = [one for one in every if matches(language, one.language)]
-        return exact or [one for one in every if not matches(other, one.language)]
+        codes = [one.language for one in self._variants]
+        return [self._variants[place] for place in places_of(codes, language, other)]
 
     def _fill(
         self, source: _Variant, target: _Variant | None, end: int, content: bytes, put: Put, _: Mapping[Run, int]

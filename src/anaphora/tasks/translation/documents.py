@@ -166,7 +166,7 @@ class _Run(ReferencedText):
         folded = kind in _FOLDED
         parts = (_SPOKEN if kind == "subtitles" else _ENDS if folded else _LINES).split(self.text)
         self.spaces = parts[1::2]
-        self.labels = [label(_FOLDING.sub(" ", part) if folded else part) for part in parts[::2]]
+        self.labels = [Label(_FOLDING.sub(" ", part)) if folded else label(part) for part in parts[::2]]
 
     @property
     def is_plain(self) -> bool:
@@ -278,8 +278,9 @@ def with_gaps(text: str, translation: str) -> str | None:
     came_back = list(filter(_is_layout, given[1::2])) == list(filter(_is_layout, put[1::2]))
     if not came_back:
         put[1::2] = [" " if _is_layout(gap) else gap for gap in put[1::2]]
+    there = {gap for gap in given[1::2] if put[1::2].count(gap) >= given[1::2].count(gap) and not _is_layout(gap)}
     for place, (before, gap, after) in enumerate(zip(given[::2], given[1::2], given[2::2], strict=False)):
-        if gap == " " or (came_back and _is_layout(gap)):
+        if gap == " " or gap in there or (came_back and _is_layout(gap)):
             continue
         beside = [put.index(word) + step for word, step in ((before, 1), (after, -1)) if _once(word, given, put)]
         if not _is_layout(gap) and before[-1].isalnum() and after[0].isalnum():

@@ -23,6 +23,7 @@ from anaphora.tasks.translation.unmasking import insert_tags
 from anaphora.text.masking import MaskedText, mask, split_around
 from anaphora.text.placeholders import USUAL, spans
 from anaphora.text.sentences import Passage, Splitter, is_blank
+from anaphora.text.tokenizer import one_line
 
 _USUAL = SearchOptions()
 _LEAST_TO_ADAPT = 40
@@ -174,6 +175,7 @@ def from_memory(line: str, matches: list[Match], options: SearchOptions, *, spli
     """Return the matches of a line as its translation and the alternatives to it; no word looked anywhere."""
     begin, end = (line[: -len(line.lstrip())], line[len(line.rstrip()) :]) if split else ("", "")
     texts = [one.text.strip() or one.segment.target for one in matches[: 1 + options.alternatives]]
+    texts = texts if "\n" in line else list(map(one_line, texts))
     best, *others = (
         Translation(f"{begin}{text}{end}", 0.0, True, match=match) for text, match in zip(texts, matches, strict=False)
     )
