@@ -31,7 +31,7 @@ HEAD = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Lang
             'msgid "a"msgid_plural\n"b" msgstr [ 0 ]"x"\nmsgstr\n[1\n] "y" msgctxt "m" msgid "c" msgstr "z"\n',
             [("a", "x"), ("b", "y"), ("c", "z")],
         ),
-        ('msgid "caf\\303\\251 \\x41"\nmsgstr "Caf\\351 \\\\303"\n', [("café A", "Café \\303")]),
+        ('msgid "\\303\\251 \\x41"\nmsgstr "\\351 \\\\303"\n', [("é A", "é \\303")]),
         ('#~ msgid "c" msgstr "z"\nmsgid "a" msgstr "x" #~ msgid "c" msgstr "z"\n', [("a", "x")]),
         ('msgid "a"\nmsgstr "x"\n#: next\nmsgctxt ""\nmsgid ""\nmsgstr "z"\n', [("a", "x"), ("", "z")]),
     ],
