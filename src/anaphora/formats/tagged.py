@@ -12,7 +12,6 @@ import regex
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import BOM, LONGEST
-from anaphora.text.scripts import UNSPACED_LETTER
 
 NO_LABEL = "_"
 """The tag of a token without a label, where there may be several."""
@@ -119,12 +118,13 @@ def with_cell(line: str, place: int, value: str, separator: str) -> str:
     return separator.join(cells) + end
 
 
-_WORD = rf"[\w\p{{No}}--{UNSPACED_LETTER}]+"
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
+_WORD = rf"[\w\p{{No}}--{_UNSPACED}]+"
 _SIGN = r"[^\w\p{No}\s\x1c-\x1f][\p{M}\p{Emoji_Modifier}]*"
 
 _TOKEN = regex.compile(rf"""(?V1)(?x)
     \d+(?:[.,:]\d+)+                 # 1,000.50  10:30
-  | {UNSPACED_LETTER}\p{{M}}*
+  | {_UNSPACED}\p{{M}}*
   | {_WORD}(?=(?i:n['’]t)\b)         # do|n't
   | (?i:n['’]t)\b
   | ['’](?i:s|m|d|re|ve|ll)\b       # it|'s
