@@ -118,6 +118,19 @@ def test_a_catalogue_of_a_variety_is_read_backward_where_that_is_the_source(side
         assert [(one.source, one.target) for one in segments_in(tmp_path / "a.po", asked)] == [pair]
 
 
+def test_catalogues_in_both_languages_are_no_pairs(tmp_path: Path) -> None:
+    for language in ("ka", "sw", "fr"):
+        (tmp_path / f"{language}.po").write_text(PO.replace("Language: de", f"Language: {language}"))
+    for sides in (("ka", "sw"), ("sw", "ka")):
+        with pytest.raises(DataError, match=r"messages \(msgid\) are in a third language"):
+            translation_splits([tmp_path], *sides)
+    for sides, warned in ((("ka", "en"), False), (("en", "sw"), False), (("ka", "sv"), True), (("it", "fr"), True)):
+        notes = list[Event]()
+        (tmp_path / "more.tsv").write_text("a\tb\n")
+        translation_splits([tmp_path, tmp_path / "more.tsv"], *sides, report=notes.append)
+        assert any("(msgid)" in str(note) for note in notes) == warned
+
+
 def test_a_project_of_omegat_gives_its_memories_but_no_machine_translation(tmp_path: Path) -> None:
     files = {
         "project-omegat.tmx": tmx(("a", "A")),

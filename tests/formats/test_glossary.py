@@ -57,3 +57,9 @@ def test_a_term_may_be_translated_by_all_that_any_file_says(tmp_path: Path, writ
 )
 def test_a_concept_has_terms_in_languages(content: str, expected: dict[str, tuple[str, ...]], written: Written) -> None:
     assert terms_of(written("a.tbx", content).parent) == expected
+
+
+def test_a_term_of_a_variety_is_of_the_side_that_names_it(written: Written) -> None:
+    folder = written("a.tbx", TBX_2.replace('"fr"', '"en-GB"')).parent
+    found = {entry.source: entry.required for entry in read_term_bases(folder, ("en", "en-GB"))}
+    assert found == {"house": ("maison",), "home": ("maison",)}

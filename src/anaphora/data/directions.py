@@ -19,7 +19,8 @@ _ENDING = re.compile(rf"\.({_CODE})")
 _LOOKED_AT = 20
 """Files of a folder that tell its languages."""
 _DIRECTION = re.compile(rf"(?<![A-Za-z])(?=({_CODE})(?:-|-to-|2)({_CODE})(?![A-Za-z]))")
-_ANY_CODE = r"([a-z]{2,3}(?:[-_](?:[A-Z][A-Za-z]{1,3}|\d{3}))*(?:@[a-z]+)?)"  # zh-Hant-TW, es-419, sr@latin
+_ANY_CODE = r"([a-z]{2,3}(?:[-_](?:[A-Z][A-Za-z]{1,3}|\d{3}))*(?:@[a-z]+)?)"
+"""A language in front of a path, where more can be told from a name than within one: zh-Hant-TW, es-419, sr@latin."""
 _PAIR = rf"{_ANY_CODE}-{_ANY_CODE}"
 _PAIRS = re.compile(_PAIR)
 _NAMED = re.compile(rf"({_PAIR}(?:,{_PAIR})*)=(.*)", re.DOTALL)

@@ -72,6 +72,14 @@ def test_white_space_line_ends_and_keys_stay(source: str, target: str | None, as
 
 
 @pytest.mark.parametrize(
+    ("name", "text"), [("a.html", "<p>Rock&amp;{}</p>"), ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nRock&{}\n")]
+)
+def test_prose_has_no_keys(name: str, text: str, tmp_path: Path) -> None:
+    filled, texts = fill_file(tmp_path, name, text.format("open"))
+    assert texts == ["Rock&open"] and filled.content.decode() == text.format("OPEN")
+
+
+@pytest.mark.parametrize(
     ("source", "answer", "target"),
     [
         ("&open file", "&Datei öffnen", "&Datei öffnen"),

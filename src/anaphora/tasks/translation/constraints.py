@@ -226,7 +226,10 @@ class TargetConstraints:
             text[unit.start : unit.end] = "\0" * (unit.end - unit.start)
         matches = glossary.of("".join(text))
         forbidden = {
-            form: match.entry for match in matches for one in match.entry.forbidden for form in self._forms(one, True)
+            form: match.entry
+            for match in matches
+            for one in match.entry.forbidden
+            for form in self._forms(one, match.entry.where, True)
         }
         begun = row.prefix if self._space is None else (self._space, *row.prefix)
         for form, entry in forbidden.items():
@@ -242,7 +245,7 @@ class TargetConstraints:
                 )
         required = []
         for entry, capital, start, end in matches:
-            forms = {one: self._forms(one, capital) for one in entry.required}
+            forms = {one: self._forms(one, entry.where, capital) for one in entry.required}
             known = {one: tokens for one in forms if (tokens := [form for form in forms[one] if UNK not in form])}
             if forms and not known:
                 raise DataError(
@@ -266,13 +269,13 @@ class TargetConstraints:
                 required.append(RequiredTerm(entry.source, tuple(able), allowed, row.masked.text[start:end], start))
         return row._replace(required=tuple(required), forbidden=tuple(forbidden))
 
-    def _forms(self, text: str, capital: bool) -> list[Form]:
+    def _forms(self, text: str, where: str, capital: bool) -> list[Form]:
         """Return a form as tokens, as it is written, and with a capital where one may be.
 
         Raises DataError for one without a token.
         """
         if not self._target.encode(text):
-            raise DataError(f"The term {text!r} has no character that is written: leave it out.")
+            raise DataError(f"The term {text!r} ({where}) has no character that is written: leave it out.")
         texts = dict.fromkeys((text, text[:1].upper() + text[1:]) if capital else (text,))
         space = " " if self._space is not None else ""
         return [tuple(self._target.encode(space + one)) for one in texts]
