@@ -8,7 +8,10 @@ translations, and no document.
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from anaphora.data.corpora import EntryFile
+from anaphora.data.corpora import EntryFile, PairFiles
+from anaphora.errors import DataError
+from anaphora.events import Note, Report
+from anaphora.formats.entries.entry import places_of
 from anaphora.formats.entries.kinds import KINDS, kind_of, languages_in
 from anaphora.formats.lines import read_lines
 from anaphora.formats.omegat import is_project, read_project
@@ -66,3 +69,24 @@ def declared_languages(paths: Iterable[Path]) -> tuple[str, ...]:
 def languages_of_entries(paths: Sequence[Path]) -> tuple[str, ...]:
     """Return the same without their regions, and only those that are known."""
     return tuple(dict.fromkeys(code for code in map(bare, declared_languages(paths)) if code in CODES))
+
+
+def check_catalogues(files: Sequence[PairFiles], sides: tuple[str, str], report: Report) -> None:
+    """Report the language that catalogues are read as, since they name that of their translations alone.
+
+    Raises DataError for catalogues in both languages, whose messages cannot be in both.
+    """
+    found = dict[int, Path]()  # the place of a language, and a catalogue whose translations are in it
+    for file in files:
+        declared = languages_in(file.path, file.kind)[:1] if isinstance(file, EntryFile) and file.kind == "po" else ()
+        for place, (side, other) in enumerate((sides, sides[::-1])):
+            if places_of(declared, side, other):
+                found.setdefault(place, file.paths[0])
+    if len(found) > 1:
+        raise DataError(
+            f"{found[0]} is translated into {sides[0]} and {found[1]} into {sides[1]}, so their messages (msgid) are "
+            f"in a third language: name that and one of these."
+        )
+    for place, path in found.items():
+        if bare(sides[1 - place]) != "en":
+            report(Note(f"The messages (msgid) of {path} and the like are read as {sides[1 - place]}.", warning=True))

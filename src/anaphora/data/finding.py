@@ -8,15 +8,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from anaphora.data.corpora import AlignedFiles, EntryFile, PairFile, PairFiles
-from anaphora.data.entry_files import entry_file, entry_files_in, stem_of
+from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
+from anaphora.data.entry_files import check_catalogues, entry_file, entry_files_in, stem_of
 from anaphora.errors import DataError, refuse_os_errors
 from anaphora.events import Note, Report
-from anaphora.formats.entries.entry import places_of
-from anaphora.formats.entries.kinds import languages_in
 from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import PLAIN, Layout, has_two_columns
-from anaphora.text.language import bare
 from anaphora.wording import nearest
 
 VALIDATION_NAMES = ("val", "valid", "dev")
@@ -118,29 +115,8 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
             else:
                 report(Note(f"{path / name}.* lacks one of the sides {sides[0]} and {sides[1]} and is left out.", True))
     _demand_named(data, names, found)
-    _check_catalogues([*found.train, *found.valid, *chain(*found.tests.values())], sides, report)
+    check_catalogues([*found.train, *found.valid, *chain(*found.tests.values())], sides, report)
     return found
-
-
-def _check_catalogues(files: Sequence[PairFiles], sides: tuple[str, str], report: Report) -> None:
-    """Report the language that catalogues are read as, since they name that of their translations alone.
-
-    Raises DataError for catalogues in both languages, whose messages cannot be in both.
-    """
-    found = dict[int, Path]()  # the place of a language, and a catalogue whose translations are in it
-    for file in files:
-        declared = languages_in(file.path, file.kind)[:1] if isinstance(file, EntryFile) and file.kind == "po" else ()
-        for place, (side, other) in enumerate((sides, sides[::-1])):
-            if places_of(declared, side, other):
-                found.setdefault(place, file.paths[0])
-    if len(found) > 1:
-        raise DataError(
-            f"{found[0]} is translated into {sides[0]} and {found[1]} into {sides[1]}, so their messages (msgid) are "
-            f"in a third language: name that and one of these."
-        )
-    for place, path in found.items():
-        if bare(sides[1 - place]) != "en":
-            report(Note(f"The messages (msgid) of {path} and the like are read as {sides[1 - place]}.", warning=True))
 
 
 def _add_entries(found: SplitFiles[PairFiles], files: Sequence[Path], sides: tuple[str, str], names: Names) -> None:
