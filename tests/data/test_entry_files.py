@@ -53,6 +53,21 @@ def test_a_folder_is_read_with_all_that_is_in_it(folder: Path) -> None:
     ]
 
 
+def test_a_split_may_be_in_files_of_another_kind_than_the_others(folder: Path, tmp_path: Path) -> None:
+    for name in ("val", "test2"):
+        for side in ("en", "de"):
+            (folder / f"{name}.{side}").write_text(f"{name} {side}\n")
+    (folder / "dev-web.tmx").write_text(tmx(("w", "W")))
+    splits = translation_splits([folder], "en", "de")
+    assert splits.train.count == 5 and {*splits.valid} == {("val en", "val de"), ("v", "V"), ("w", "W")}
+    assert {*splits.tests} == {"test2", "test-web"}
+    for side in ("en", "de"):
+        (folder / f"train.{side}").write_text(f"train {side}\n")
+    again = translation_splits([folder], "en", "de")
+    assert list(again.train) == [("train en", "train de")]
+    assert {*again.valid} == {*splits.valid} and {*again.tests} == {*splits.tests}
+
+
 def test_what_is_said_of_forty_files_is_no_longer_than_of_two(tmp_path: Path) -> None:
     for number in range(40):
         (tmp_path / f"part-{number}.po").write_text(PO.replace('"po"', f'"po {number}"'))

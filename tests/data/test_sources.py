@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.data.finding import Names
-from anaphora.data.sources import text_splits, translation_splits
+from anaphora.data.sources import pair_corpus, text_splits, translation_splits
 from anaphora.errors import DataError
 from anaphora.events import Event, Note, Skipped
 
@@ -92,6 +92,39 @@ class TestTranslation:
                 text_splits([tmp_path], Names(**{part: "newstest2013"}))
         assert translation_splits([tmp_path, other], "en", "cs", Names(valid="newstest2013")).valid.count == 2
 
+    def test_other_names_of_splits_are_not_asked_of_files_that_have_none(self, tmp_path: Path) -> None:
+        for name in ("train", "web", "web2"):
+            put_pairs(tmp_path, name, 40)
+        names = Names(valid="web", test="web2")
+        put(tmp_path / "other.tsv", "a\tb")
+        put(tmp_path / "made.tsv", "c\td")
+        assert pair_corpus(tmp_path / "other.tsv", "en", "cs", names).count == 1
+        data = [tmp_path, tmp_path / "other.tsv"]
+        splits = translation_splits(data, "en", "cs", names, synthetic=[tmp_path / "made.tsv"])
+        assert splits.train.count == 42 and list(splits.tests) == ["web2"]
+        (tmp_path / "one").mkdir()
+        put_pairs(tmp_path / "one", "train", 40)
+        several = [Path(f"en-cs={tmp_path}"), Path(f"cs-en={tmp_path}/one")]
+        assert translation_splits(several, "en", "cs", names).valid.count == 42
+
+    def test_both_directions_hold_the_same_pairs_out(self, tmp_path: Path) -> None:
+        for side in ("en", "cs"):  # equal sentences on either side
+            put(
+                tmp_path / f"train.{side}",
+                *(f"{side} {number % (300 if side == 'en' else 250)}" for number in range(400)),
+            )
+        splits = translation_splits([Path(f"en-cs,cs-en={tmp_path}")], "en,cs", "en,cs")
+        (there, back), (held_there, held_back) = splits.train.parts, splits.valid.parts
+        assert {*held_there} == {(en, cs) for cs, en in held_back} and held_there.count > 10
+        assert not {*there} & {(en, cs) for cs, en in held_back} and not {*back} & {(cs, en) for en, cs in held_there}
+
+    @pytest.mark.parametrize("name", ["train", "val", "test"])
+    def test_a_table_without_a_heading_has_one_direction(self, name: str, tmp_path: Path) -> None:
+        for split in ("train", "val", "test"):
+            put(tmp_path / f"{split}.tsv", *([] if split == name else ["en\tcs"]), f"{split} one\t{split} jedna")
+        with pytest.raises(DataError, match=f"{name}.tsv has one direction: call its columns cs and en"):
+            translation_splits([Path(f"en-cs,cs-en={tmp_path}")], "en,cs", "en,cs")
+
     def test_of_two_validation_parts_the_one_asked_for_is_taken_aloud(self, tmp_path: Path) -> None:
         for part, count in (("train", 5), ("dev", 3), ("valid", 4), ("val", 2)):
             put_pairs(tmp_path, part, count)
@@ -149,7 +182,7 @@ class TestTranslation:
         assert parts.valid.fingerprint == again.valid.fingerprint
         assert len({split.fingerprint for splits in (parts, other) for split in (splits.train, splits.valid)}) == 4
         put(tmp_path / "same.tsv", *["same\tother"] * 40)
-        with pytest.raises(DataError, match="no validation split can be held out, since each source"):
+        with pytest.raises(DataError, match="no validation split can be held out of 40 pairs: give one"):
             translation_splits([tmp_path / "same.tsv"], "en", "cs")
 
     def test_several_sources_are_put_together(self, tmp_path: Path) -> None:

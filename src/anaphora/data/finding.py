@@ -1,7 +1,7 @@
 """Files of each split, known by their names alone. A name counts without its ``.gz``."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -53,6 +53,10 @@ class Names:
         others = VALIDATION_NAMES if self.valid in VALIDATION_NAMES else ()
         return tuple(name for name in dict.fromkeys((self.valid, *others)) if name != self.train)
 
+    def validates(self, stem: str) -> bool:
+        """True for the name of a validation split, less its ending, or one that goes on after it: ``valid-web``."""
+        return any(re.match(rf"{re.escape(name)}(?:[-._]|$)", stem) for name in self.validation())
+
 
 USUAL = Names()
 
@@ -89,17 +93,14 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
         if path.is_file():
             if (file := _given_file(path, data, sides, names.layout)) is not None:
                 found.train.append(file)
-                if stem_of(path) in names.validation() or stem_of(path).startswith(names.test):
+                if names.validates(stem_of(path)) or stem_of(path).startswith(names.test):
                     report(Note(f"{path} is trained on: to keep it as a split, give its folder instead.", True))
             continue
         listing = _list(path, "a .tsv file")
         if f"{names.train}.tsv" not in listing and sides[0] == sides[1]:  # the columns of a .tsv may be of one language
             raise DataError(f"Source and target are both '{sides[0]}': set --source and --target to two languages.")
-        train = _training_pairs(path, listing, names, sides)
-        if not train and (files := entry_files_in(path)):
-            _add_entries(found, files, sides, names)
-            continue
-        if not train:
+        train, entries = _training_pairs(path, listing, names, sides), entry_files_in(path)
+        if not train and not entries:
             first, second = (f"{names.train}.{side}" for side in sides)
             others = [name for name in listing if name.startswith(f"{names.train}.")]
             named = " Name the languages of its sides with --source and --target." if len(others) > 1 else ""
@@ -114,19 +115,25 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
                 found.add_test(path, name, test)
             else:
                 report(Note(f"{path / name}.* lacks one of the sides {sides[0]} and {sides[1]} and is left out.", True))
-    _demand_named(data, names, found)
+        _add_entries(found, entries, sides, names, has_train=bool(train))
     check_catalogues([*found.train, *found.valid, *chain(*found.tests.values())], sides, report)
     return found
 
 
-def _add_entries(found: SplitFiles[PairFiles], files: Sequence[Path], sides: tuple[str, str], names: Names) -> None:
-    """Add the files of entries of a folder, each to the split that its name begins with, else to the training split."""
+def _add_entries(
+    found: SplitFiles[PairFiles], files: Sequence[Path], sides: tuple[str, str], names: Names, *, has_train: bool
+) -> None:
+    """Add the files of entries of a folder, each to the split that its name begins with, else to the training split.
+
+    Where the folder has a training split in other files, only those of other splits are added.
+    """
     for path in files:
-        if (file := entry_file(path, sides, names.layout)) is None:
+        validates, tests = names.validates(stem_of(path)), stem_of(path).startswith(names.test)
+        if (has_train and not (validates or tests)) or (file := entry_file(path, sides, names.layout)) is None:
             continue
-        if stem_of(path) in names.validation():
+        if validates:
             found.valid.append(file)
-        elif stem_of(path).startswith(names.test):
+        elif tests:
             found.add_test(path.parent, stem_of(path), file)
         else:
             found.train.append(file)
@@ -154,7 +161,6 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> SplitFiles
             file = listing[f"{name}.txt"]
             if file not in found.valid or f".{name}".endswith(f".{names.test}"):
                 found.add_test(path, name, file)
-    _demand_named(data, names, found)
     return found
 
 
@@ -215,13 +221,13 @@ def _find_named(files: Sequence[Path], name: str, endings: Sequence[str]) -> lis
     return fitting
 
 
-def _demand_named(data: Sequence[Path], names: Names, found: SplitFiles[File]) -> None:
+def demand_named(data: Sequence[Path], names: Names, found: Collection[SplitFiles[File]]) -> None:
     """DataError where a split that was given its own name is in none of the folders."""
-    for split, name, usual, files in (
-        ("valid", names.valid, VALIDATION_NAMES, found.valid),
-        ("test", names.test, (TEST_NAME,), found.tests),
+    for split, name, usual, is_there in (
+        ("valid", names.valid, VALIDATION_NAMES, any(one.valid for one in found)),
+        ("test", names.test, (TEST_NAME,), any(one.tests for one in found)),
     ):
-        if name not in usual and not files:
+        if name not in usual and not is_there:
             where = ", ".join(map(str, data))
             raise DataError(f"data.{split} = '{name}' names no file in {where}: check the name, or leave it out.")
 

@@ -1,6 +1,6 @@
 """A part held out for validation when a person gives none: seeded, small, and apart from what is trained on.
 
-Pairs are chosen by their source sentence, so that equal sources fall on the same side of the cut. The choice needs one
+Pairs are chosen by the sentence of one side, so that equal ones fall on the same side of the cut. The choice needs one
 pass and the memory of the sentences held out: those with the smallest keyed hashes are a fair sample of all.
 """
 
@@ -18,28 +18,29 @@ _FRACTIONS = (10, 5, 2)
 class HeldOut:
     """Collects the candidates in one pass over a corpus, then tells which pairs are held out."""
 
-    def __init__(self, seed: int, share: float = LARGEST_SHARE, chosen: Iterable[int] = ()) -> None:
+    def __init__(self, seed: int, share: float = LARGEST_SHARE, chosen: Iterable[int] = (), *, side: int = 0) -> None:
         """The same corpus and ``seed`` give the same choice of at most ``share``, whatever the order of the corpus.
 
-        A choice that was made before may be given as ``chosen``.
+        Pairs are chosen by their source, or with ``side`` = 1 by their target. A choice that was made before may be
+        given as ``chosen``.
         """
-        self._share = share
+        self._share, self._side = share, side
         self._key = str(seed).encode()
         self._worst: list[int] = []  # negated hashes of the candidates, as a heap
         self._found: dict[int, list[tuple[int, str, str]]] = {}  # their pairs with their places, as far as may be
         self._seen = 0
         self.chosen = frozenset(chosen)
-        """Hashes of the sources that are held out, known after ``choose``."""
+        """Hashes of the sentences that are held out, known after ``choose``."""
 
     def add(self, source: str, target: str) -> None:
         """Look at one pair."""
         self._seen += 1
-        place = self._hash(source)
+        place = self._hash((source, target))
         if place not in self._found:
             if len(self._worst) < LARGEST_COUNT:
                 heapq.heappush(self._worst, -place)
             elif -place > self._worst[0]:
-                # a source that leaves never comes back, so the pairs of those that stay are all there
+                # a sentence that leaves never comes back, so the pairs of those that stay are all there
                 del self._found[-heapq.heapreplace(self._worst, -place)]
             else:
                 return
@@ -58,11 +59,11 @@ class HeldOut:
         self.chosen = frozenset(chosen)
         return [(source, target) for _, source, target in sorted(pairs)]
 
-    def __contains__(self, source: str) -> bool:
-        return self._hash(source) in self.chosen
+    def __contains__(self, pair: tuple[str, str]) -> bool:
+        return self._hash(pair) in self.chosen
 
-    def _hash(self, source: str) -> int:
-        return _place(unicodedata.normalize("NFC", source), self._key)
+    def _hash(self, pair: tuple[str, str]) -> int:
+        return _place(unicodedata.normalize("NFC", pair[self._side]), self._key)
 
 
 def is_held_out(text: str, one_in: int) -> bool:

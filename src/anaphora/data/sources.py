@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,16 @@ from anaphora.data.corpora import EntryFile, Pair, PairCorpus, PairFile, PairFil
 from anaphora.data.directions import Direction, directed_paths, languages_named
 from anaphora.data.entry_files import declared_languages
 from anaphora.data.filters import SYNTHETIC_FILTERS, Filter, Filters
-from anaphora.data.finding import USUAL, Names, SplitFiles, demand_data, find_files, find_pairs, find_texts
+from anaphora.data.finding import (
+    USUAL,
+    Names,
+    SplitFiles,
+    demand_data,
+    demand_named,
+    find_files,
+    find_pairs,
+    find_texts,
+)
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.data.readings import Facts, known_or_read
 from anaphora.errors import DataError
@@ -59,10 +69,12 @@ def translation_splits(
     """
     demand_data(data, "--data FOLDER or --data pairs.tsv")
     directed, found = directed_paths(data, (source, target)), dict[Direction, Splits[PairCorpus]]()
+    listed = {direction: find_pairs(paths, direction, names, report) for direction, paths in directed.items()}
+    demand_named(data, names, listed.values())
     taken = set[Path]()
-    for direction, paths in directed.items():
-        files = find_pairs(paths, direction, names, report)
-        plain = {file.path for file in files.train if type(file) is PairFile and not file.layout.columns}
+    for direction, files in listed.items():
+        every = chain(files.train, files.valid, *files.tests.values())
+        plain = {file.path for file in every if type(file) is PairFile and not file.layout.columns}
         if twice := plain & taken:
             heading = " and ".join(direction)
             raise DataError(
@@ -72,7 +84,10 @@ def translation_splits(
         pairs = (pair for file in files.train for pair in file)
         chosen = Filters(filters, direction, pairs) if filters else None
         mark = f"{'-'.join(direction)} " if len(directed) > 1 else ""
-        found[direction] = _in_languages(_parts(files, names, seed, LARGEST_SHARE, report, chosen), direction, mark)
+        # both directions of two languages hold the same pairs out
+        side = int(direction[1] < direction[0] and direction[::-1] in directed)
+        splits = _parts(files, names, seed, LARGEST_SHARE, report, chosen, side)
+        found[direction] = _in_languages(splits, direction, mark)
     real, made = list(found.values()), list[PairCorpus]()
     for direction, paths in directed_paths(synthetic, next(iter(directed)), "--synthetic").items():
         if direction not in directed or (len(directed) > 1 and not languages_named(synthetic)):
@@ -131,32 +146,43 @@ def _synthetic_part(
 
 
 def _parts(
-    found: SplitFiles[PairFiles], names: Names, seed: int, share: float, report: Report, filters: Filters | None = None
+    found: SplitFiles[PairFiles],
+    names: Names,
+    seed: int,
+    share: float,
+    report: Report,
+    filters: Filters | None = None,
+    side: int = 0,
 ) -> Splits[PairCorpus]:
-    """Return the splits in files that are found; without a validation split at most ``share`` of the training split."""
+    """Return the splits in files that are found; without a validation split at most ``share`` of the training split.
+
+    Pairs that are held out are chosen by their ``side``: 0 is the source, 1 the target.
+    """
     files, share = tuple(found.train), 0.0 if found.valid else share
+    sides = ("sources", "targets")[side]
+    by_side = ["by target"] * side
 
     def scan(report: Report) -> Facts:
-        read, held = set[str](), HeldOut(seed, share)
+        read, held = set[str](), HeldOut(seed, share, side=side)
         usable = _scan(files, held if share else None, read, report, filters)
         pairs = held.choose() if share else []
         facts = {"usable": usable, "digests": corpora.file_digests(_flat(files)), "read": sorted(read)}
         return facts | {"chosen": sorted(held.chosen), "pairs": pairs}
 
-    choices = ["training pairs", repr(files), str(seed), str(share), *(filters.choices if filters else ())]
+    choices = ["training pairs", repr(files), str(seed), str(share), *by_side, *(filters.choices if filters else ())]
     facts = known_or_read(_flat(files), choices, scan, report)
     read = sorted({*facts["read"], *(f"without {name}" for name in (filters.marks if filters else ()))})
     usable, pairs = facts["usable"], tuple((source, target) for source, target in facts["pairs"])
-    held = HeldOut(seed, share, chosen=facts["chosen"])
+    held = HeldOut(seed, share, chosen=facts["chosen"], side=side)
 
     def part(name: str, count: int, keep: Callable[[str, str], bool], *choices: object, **few: Any) -> PairCorpus:
         return PairCorpus(name, files, _digest(files, facts["digests"], read, *choices), count, keep, filters, **few)
 
     def kept(source: str, target: str) -> bool:
-        return corpora.both_sides(source, target) and source not in held
+        return corpora.both_sides(source, target) and (source, target) not in held
 
     def held_out(source: str, target: str) -> bool:
-        return corpora.both_sides(source, target) and source in held
+        return corpora.both_sides(source, target) and (source, target) in held
 
     tests = {name: _every_pair(name, paths) for name, paths in found.tests.items()}
     if not share:
@@ -165,14 +191,15 @@ def _parts(
         )
     if not pairs:
         raise DataError(
-            f"{_paths(_flat(files))}: no validation split can be held out, since each source is in too many "
-            f"of the {inflect(usable, 'pair')}: give a validation split, or more different sources."
+            f"{_paths(_flat(files))}: no validation split can be held out of {inflect(usable, 'pair')}: give one, or "
+            f"pairs with more different {sides}."
         )
     held_pairs = f"{len(pairs):,} of {inflect(usable, 'pair')} {agreeing(len(pairs), 'are')}"
-    how = f"held out of training for it (seed {seed}; pairs with the same source stay together)"
+    how = f"held out of training for it (seed {seed}; pairs with the same {sides[:-1]} stay together)"
     report(Note(f"No validation split was given, so {held_pairs} {how}."))
-    train = part(names.train, usable - len(pairs), kept, "without the held-out part", seed)
-    return Splits(train, part(names.valid, len(pairs), held_out, "the held-out part", seed, pairs=pairs), tests)
+    train = part(names.train, usable - len(pairs), kept, "without the held-out part", seed, *by_side)
+    valid = part(names.valid, len(pairs), held_out, "the held-out part", seed, *by_side, pairs=pairs)
+    return Splits(train, valid, tests)
 
 
 def pair_corpus(path: Path, source: str, target: str, names: Names = USUAL) -> PairCorpus:
@@ -187,6 +214,7 @@ def text_splits(data: Sequence[Path], names: Names = USUAL, *, report: Report = 
     """
     demand_data(data, "--data FOLDER or --data book.txt")
     found = find_texts(data, names, report)
+    demand_named(data, names, [found])
     tests = {name: _read_text(name, files, report)[0] for name, files in found.tests.items()}
     whole, part = _read_text(names.train, found.train, report)
     if found.valid:
