@@ -131,6 +131,10 @@ class Supervision(Movable):
     """int64, ascending: the distinct target ids of the part of the corpus that the batch is from, its own targets
     among them; for outputs that are trained by partitions. None where the corpus is not partitioned."""
 
+    def weights_of(self, open_TB: ArrayOrTensor, like: ArrayOrTensor) -> ArrayOrTensor | None:
+        """Return the factor of each prediction that is true in ``open_TB``, in the type of ``like``; None for 1."""
+        return None if self.weights_B is None else self.weights_B.to(like).expand(open_TB.shape)[open_TB]
+
 
 @dataclass(frozen=True)
 class Constraints(Movable):

@@ -3,6 +3,7 @@
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -121,6 +122,26 @@ def test_extending_a_vocabulary_keeps_old_rows_and_draws_new(parent: Path, new_p
 def test_a_begun_child_goes_on_without_its_parent(trained_copy: Trained, new_pairs: Path, tmp_path: Path) -> None:
     parent = trained_copy("translator")
     assert_goes_on_without(child(parent, new_pairs, "extend", EPOCHS), tmp_path, lambda: shutil.rmtree(parent))
+
+
+@pytest.mark.parametrize("gives", ["a run", "vectors"])
+def test_a_child_that_was_killed_before_it_saved_its_first_weights_does_not_resume(
+    gives: str, parent: Path, new_pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "vectors.txt").write_text("a 0.5 -0.5\nb 1 0\n")
+    files = ["embedding.size=2", f"embedding.source_vectors={tmp_path / 'vectors.txt'}"]
+    experiment = child(parent, new_pairs, *(["keep"] if gives == "a run" else ["only", *files]), EPOCHS)
+
+    def keep_as_killed(run: Run, *given: Any, **options: Any) -> Path:
+        if not (tmp_path / "killed").exists():
+            shutil.copytree(run.path, tmp_path / "killed")
+        return save(run, *given, **options)
+
+    save = Run.save
+    monkeypatch.setattr(Run, "save", keep_as_killed)
+    train(experiment, tmp_path / "child")
+    with pytest.raises(RunError, match=r"was stopped before its first checkpoint, .*: remove the folder, and begin"):
+        train(experiment_of(tmp_path / "killed"), tmp_path / "killed", resume=True)
 
 
 @pytest.mark.parametrize(("units", "option"), [("bpe", "dropout"), ("unigram", "alpha")])

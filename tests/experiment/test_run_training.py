@@ -1,6 +1,7 @@
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -320,6 +321,24 @@ def test_an_own_loop_leaves_its_last_weights_and_a_run_like_others(kind: str, tr
     assert Run.open(tmp_path / "own").best() == 1
     model = anaphora.load(tmp_path / "own")
     assert model.translate(["adf"]) if kind == "translator" else model.generate("line", length=3)
+
+
+def test_an_own_loop_goes_on_from_the_weights_of_another_run(trained: Trained, toy_pairs: Path, tmp_path: Path) -> None:
+    parent, loop, seen = trained("translator"), OwnLoop(), list[bool]()
+    start = {"run": str(parent), "vocabulary": "keep"}
+
+    def stopped(model: torch.nn.Module, *others: Any) -> None:
+        own = last_weights(parent)
+        seen.append(all(torch.equal(weight, own[name]) for name, weight in model.state_dict().items() if name in own))
+        raise KeyboardInterrupt
+
+    experiment = changed(experiment_of(parent), start=start)
+    for resume in (False, True):
+        with pytest.raises(KeyboardInterrupt):
+            train(experiment, tmp_path / "own", loop=stopped, resume=resume)
+    assert seen == [True, True]
+    train(experiment, tmp_path / "own", loop=loop, resume=True)
+    assert len(loop.perplexities) == 2 and Run.open(tmp_path / "own").best() == 1
 
 
 def test_a_model_without_updates_has_no_loop(trained: Trained, tmp_path: Path) -> None:

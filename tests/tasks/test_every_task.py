@@ -36,12 +36,12 @@ class Trained(NamedTuple):
         return "epochs" in self.sample.experiment
 
 
-def train(sample: Sample, folder: Path, epochs: int) -> None:
+def train(sample: Sample, folder: Path, epochs: int, *others: str) -> None:
     sample.write(folder)
     more = set_all(f"training.epochs={epochs}") if "epochs" in sample.experiment else []
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        shown(*sample.training(), *SETTINGS.get(sample.name, ()), *more)
+        shown(*sample.training(), *SETTINGS.get(sample.name, ()), *more, *others)
 
 
 @pytest.fixture(scope="module", params=SAMPLES, ids=lambda sample: sample.name)
@@ -70,6 +70,17 @@ def test_resuming_takes_the_same_steps(trained: Trained, tmp_path: Path, monkeyp
 def test_a_batch_has_as_many_predictions_as_the_loss_counts(trained: Trained) -> None:
     assert bool(trained.counts) is trained.makes_updates
     assert all(counted == predicted for counted, predicted in trained.counts)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+def test_rows_of_any_length_may_count_alike(sample: Sample, tmp_path: Path) -> None:
+    if "epochs" not in sample.experiment or sample.name == "classify":  # a class is one prediction anyway
+        pytest.skip("rows have no predictions to average")
+    outputs = ("softmax", "crf") if sample.name == "tag" else ("",)
+    for number, output in enumerate(outputs):
+        settings = ["training.reduction=mean_per_sequence", *([f"output.kind={output}"] if output else [])]
+        train(sample, tmp_path / f"{number}", 1, *set_all(*settings))
+        assert Run.open(tmp_path / f"{number}" / "run").best()
 
 
 def test_data_is_checked_by_a_trial(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:

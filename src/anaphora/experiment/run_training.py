@@ -103,7 +103,20 @@ def _resume(
     report.on_failure(run.metrics.note)
     held.enter_context(run.lock())
     _continue_as(run, begun, experiment, report)
+    _check_begun(run, begun)
     return plan_of(run, begun, experiment, job), run
+
+
+def _check_begun(run: Run, begun: Experiment) -> None:
+    """Raise RunError for a run that starts from weights of other runs or files and was stopped before it saved them."""
+    if run.checkpoints():
+        return
+    start, (_, of_task) = begun.start, task_of(begun).with_runs(begun, None)
+    if start.gives_weights or start.encoder != "none" or begun.vector_files or of_task:
+        raise RunError(
+            f"{run.path} was stopped before its first checkpoint, and the weights that it starts from are nowhere in "
+            f"it: remove the folder, and begin again."
+        )
 
 
 def _follow(path: Path) -> tuple[Plan, Run]:

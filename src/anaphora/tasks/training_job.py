@@ -23,7 +23,7 @@ from anaphora.nn.counts import Counts
 from anaphora.nn.outputs.output import Output
 from anaphora.protocols import Batches, Carry, VocabularyInfo
 from anaphora.run import Run
-from anaphora.run.weights import tensors_of
+from anaphora.run.weights import fill, tensors_of
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData
 from anaphora.text import tokenization
@@ -189,7 +189,10 @@ class FittingJob(TrainingJob):
 def fit_once(context: TrainingContext, fit: Callable[[], Mapping[str, float]], report: Report) -> Outcome:
     """Call ``fit``, which returns metrics, and save the model and them, unless the run has a checkpoint already."""
     run, started = context.run, time.monotonic()
-    if not run.checkpoints():
+    if 1 not in run.checkpoints():
+        if run.checkpoints():  # of the weights of other runs or files, which a resumed one has not read
+            given = run.load("latest", report)
+            fill(context.model, given.model, given.path / "model.safetensors")
         figures = fit()
         event = Validated(update=1, epoch=1, metrics=figures, best=True)
         run.rewind(0)  # what a killed process left

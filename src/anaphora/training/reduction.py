@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 from torch import Tensor
 
-from anaphora.batch import Batch
+from anaphora.batch import Batch, Ids, Values
 from anaphora.protocols import Loss
 
 Reduction = Literal["sum", "sum_per_sentence", "mean_per_sequence", "mean_per_token"]
@@ -29,7 +29,8 @@ def weight_rows(batch: Batch, reduction: Reduction) -> Batch:
     """``batch`` with its rows weighted by 1 / T_b where the reduction needs it."""
     if reduction != "mean_per_sequence":
         return batch
-    weights_B = 1 / batch.target_ids.lengths_B.astype(np.float64)
+    assert isinstance(batch.targets, Ids | Values)
+    weights_B = 1 / batch.targets.lengths_B.astype(np.float64)
     return replace(batch, supervision=replace(batch.supervision, weights_B=weights_B))
 
 

@@ -76,9 +76,7 @@ class Output(nn.Module, OutputLayer):
             return rows_NX if bool(open_TB.all()) else rows_NX[open_TB.flatten()]
 
         ids_N = ids_TB[open_TB]
-        weights_N = None
-        if supervision.weights_B is not None:
-            weights_N = supervision.weights_B.to(states_TBH).expand(ids_TB.shape)[open_TB]
+        weights_N = supervision.weights_of(open_TB, states_TBH)
         source = Attended(*map(rows, attended)) if attended else None
         found = Predictions(rows(states_TBH), ids_N, weights_N, supervision.partition_C, source)
         return Loss(self.sum(found), len(ids_N))

@@ -71,7 +71,7 @@ class SoftmaxTags(TagOutput):
         """Cross-entropy, with smoothed targets in training."""
         ids, weights = _tags(targets), self.weights.tensors()
         open_TB = ids.mask_BT.T
-        weights_N = _by_token(supervision, open_TB)
+        weights_N = supervision.weights_of(open_TB, states_TBH)
         smoothing = self._smoothing if self.training else 0.0
         matrix_CH, bias_C, tags_N = weights["tags.weight"], weights["tags.bias"], ids.ids_BT.T[open_TB]
         return Loss(softmax_loss(states_TBH[open_TB], matrix_CH, bias_C, tags_N, smoothing, weights_N), len(tags_N))
@@ -102,7 +102,7 @@ class SigmoidTags(TagOutput):
             raise ShapeError("This output needs targets that are Values, 1 for each label of a token, else 0.")
         labels_TBC = targets.values_BTD.transpose(0, 1)
         open_TB = targets.mask_BT.T
-        weights_N = _by_token(supervision, open_TB)
+        weights_N = supervision.weights_of(open_TB, states_TBH)
         loss = label_loss(self.scores(states_TBH)[open_TB], labels_TBC[open_TB], weights_N)
         return Loss(loss, int(targets.lengths_B.sum()))
 
@@ -189,8 +189,3 @@ def _tags(targets: Items | None) -> Ids:
     if not isinstance(targets, Ids):
         raise ShapeError("This output needs targets that are Ids, a tag a token.")
     return targets
-
-
-def _by_token(supervision: Supervision, open_TB: Tensor) -> Tensor | None:
-    weights_B = supervision.weights_B
-    return None if weights_B is None else weights_B.expand(open_TB.shape)[open_TB]

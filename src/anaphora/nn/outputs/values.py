@@ -37,8 +37,7 @@ class ValueOutput(Layer, VectorOutput):
         values = self.check(targets)
         open_TB = values.mask_BT.T
         targets_NX = values.values_BTD.transpose(0, 1)[open_TB]
-        weights_B = supervision.weights_B
-        weights_N = None if weights_B is None else weights_B.expand(open_TB.shape)[open_TB]
+        weights_N = supervision.weights_of(open_TB, states_TBH)
         parameters_NP, logits_NF = self._outputs(states_TBH[open_TB])
         of_vectors = self.vector_loss(parameters_NP, targets_NX[:, : self.size], weights_N)
         of_flags = label_loss(logits_NF, targets_NX[:, self.size :], weights_N)
