@@ -9,10 +9,11 @@ from anaphora.datacheck.forecast import SUBSETS, SubsetTraining, expect
 from anaphora.evaluation.segments import Better, SegmentMetric, fraction
 
 
-def trainings(scores: Sequence[float], better: Better = "higher", count: int = 4000) -> list[SubsetTraining]:
-    """Trainings on subsets of ``count`` examples."""
-    metrics = [SegmentMetric("score", np.tile([score, 1.0], (200, 1)), fraction, better) for score in scores]
-    sizes = [int(share * count) for share in SUBSETS]
+def trainings(scores: Sequence[float], better: Better = "higher", *, top: float = 100.0) -> list[SubsetTraining]:
+    """Trainings on subsets of 4,000 examples; a score is at most ``top``."""
+    rows = [np.tile([score, 1.0], (200, 1)) for score in scores]
+    metrics = [SegmentMetric("score", counts, fraction, better, top=top) for counts in rows]
+    sizes = [int(share * 4000) for share in SUBSETS]
     return [SubsetTraining(size, {"score": one}) for size, one in zip(sizes, metrics, strict=True)]
 
 
@@ -45,5 +46,7 @@ def test_more_data_does_no_harm_and_noise_widens_the_interval() -> None:
 
 
 def test_a_score_stays_within_what_is_possible() -> None:
-    found = expect(trainings([0.5, 0.9, 0.99]), "score", 64_000)
+    found = expect(trainings([0.5, 0.9, 0.99], top=1.0), "score", 64_000)
     assert 0 <= found.low <= found.value <= found.high == 1
+    assert expect(trainings([0.2, 0.5, 0.9]), "score", 64_000).value > 1  # BLEU of little data
+    assert expect(trainings([-1.0, -0.5, 0.0], top=np.inf), "score", 64_000).value > 0  # a log-likelihood

@@ -283,6 +283,13 @@ def test_an_overlapping_source_is_named_with_its_first_training_line(tmp_path: P
     assert found.results(2)[1]["source-overlap"].places == [Place(Path("valid"), 1, "as train:1")]
 
 
+def test_a_corpus_may_have_more_files_than_two_bytes_number(tmp_path: Path) -> None:
+    found = Repeats(tmp_path)
+    for number in range(70_000):
+        found.add(0, Place(Path(f"{number}.txt"), 1), f"line {number % 69_999}")
+    assert found.results(1)[0]["duplicate"].places == [Place(Path("69999.txt"), 1, "as 0.txt:1")]
+
+
 COUNT, EVERY = 3000, 6
 
 

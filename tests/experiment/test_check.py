@@ -129,6 +129,77 @@ def test_a_long_trial_forecasts_scores(tiny_translator: Path, toy_pairs: Path, m
     assert axes == ["BLEU", "chrF2"]
 
 
+def several_directions(folder: Path) -> list[Path]:
+    """Pairs of two directions, 64 and 8 of them."""
+    for target, count in (("yy", 64), ("zz", 8)):
+        words = [a + b + c for a in "abcd" for b in "efgh" for c in "ijkl"][:count]
+        (folder / target).mkdir()
+        for split, lines in (("train", words), ("val", words[:6])):
+            (folder / target / f"{split}.xx").write_text("".join(f"{word}\n" for word in lines))
+            (folder / target / f"{split}.{target}").write_text("".join(f"{target}{word}\n" for word in lines))
+    return [Path(f"xx-{target}={folder / target}") for target in ("yy", "zz")]
+
+
+def test_scores_of_each_direction_are_forecast(
+    tiny_translator: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anaphora.experiment.check.LEAST_SECONDS", 5.0)
+    monkeypatch.setattr("anaphora.experiment.check.LEAST_EXAMPLES", 3)
+    data = several_directions(tmp_path)
+    experiment = anaphora.read_experiment(tiny_translator.read_text(), "tiny.toml", data=data)
+    found = check(experiment, trial=20.0)
+    assert found.trainable and found.findings
+    [forecast] = found.forecasts
+    assert [one.examples for one in forecast.trainings] == [18, 36, 72]
+    assert list(forecast.trainings[0].metrics) == ["xx-yy BLEU", "xx-yy chrF2", "xx-zz BLEU", "xx-zz chrF2"]
+
+
+def test_an_epoch_draws_its_pairs_in_proportions(
+    tiny_translator: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = several_directions(tmp_path)
+    made = [a + b + c for a in "dcba" for b in "mnopqrs" for c in "ijklmnopqr"]
+    (tmp_path / "made.tsv").write_text("".join(f"{word}\tyy{word}\n" for word in made))
+    settings = ["data.temperature=4", f'data.synthetic=["xx-yy={tmp_path / "made.tsv"}"]', "training.epochs=1"]
+    experiment = anaphora.read_experiment(tiny_translator.read_text(), "tiny.toml", settings, data=data)
+    train(experiment, tmp_path / "run")
+    real = Run.open(tmp_path / "run").checkpoints()[-1]
+    for sampled in (50_000, 32):
+        monkeypatch.setattr("anaphora.experiment.estimate.SAMPLED", sampled)
+        [estimate] = check(experiment, trial=0.5).estimates
+        assert 0.6 < estimate.updates / real < 1.6, (sampled, estimate, real)
+
+
+@pytest.mark.parametrize("column", ["label", "tag"])
+def test_a_sample_has_every_label(column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anaphora.experiment.estimate.SAMPLED", 10)
+    (tmp_path / "data").mkdir()
+    for split, count in (("train", 40), ("valid", 2)):  # in the order of their labels
+        rows = [
+            (f"{label}{n}", label) for label in ("one", "rare", "two") for n in range(1 if label == "rare" else count)
+        ]
+        if column == "label":
+            text = "label\ttext\n" + "".join(f"{label}\t{word} here\n" for word, label in rows)
+        else:
+            text = "".join(f"{word}\t{label}\nhere\tO\n\n" for word, label in rows)
+        (tmp_path / "data" / f"{split}.{'tsv' if column == 'label' else 'conll'}").write_text(text)
+    task = {"label": "classify", "tag": "tag"}[column]
+    experiment = anaphora.read_experiment(f'task = "{task}"', "own.toml", ["encoder.size=8"], data=[tmp_path / "data"])
+    found = check(experiment, trial=0.1)
+    assert found.trainable, [str(one) for one in found.findings]
+
+
+def test_columns_of_one_language_are_tried_out(tiny_translator: Path, tmp_path: Path) -> None:
+    rows = "".join(f'{n}\t"a{n}"\tb{n}\n' for n in range(60))
+    (tmp_path / "pairs.tsv").write_text(rows)
+    settings = ["data.columns=[2,3]", "data.quoted=true"]
+    experiment = anaphora.read_experiment(
+        tiny_translator.read_text(), "tiny.toml", settings, data=[tmp_path / "pairs.tsv"], source="en", target="en"
+    )
+    found = check(experiment, trial=0.1)
+    assert found.trainable and found.estimates
+
+
 @pytest.mark.parametrize(
     ("count", "times", "sizes"),
     [

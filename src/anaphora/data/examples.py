@@ -1,7 +1,7 @@
 """Corpora of examples in formats of their own: read again as often as needed, counted, and a tenth of them held out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -68,6 +68,10 @@ class LocatedExamples(ABC, Generic[Example]):
     def label_of(self, example: Example) -> str:
         """Return the label of an example, where it has one for the whole of its text."""
         return ""
+
+    def labels_in(self, example: Example) -> Iterable[str]:
+        """Return the labels or tags of an example; by default it has none."""
+        return ()
 
     def faults(self, example: Example) -> Iterator[tuple[str, str]]:
         """Yield the kind of each fault of an example, by the rules of the data check, and the characters that show it.

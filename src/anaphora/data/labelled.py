@@ -77,6 +77,9 @@ class LabelledCorpus(ExampleCorpus[Example]):
     def label_of(self, example: Example) -> str:
         return "" if self.format.steps else " ".join(sorted(example.labels))
 
+    def labels_in(self, example: Example) -> Iterator[str]:
+        return self.format.names_of(example)
+
     def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
         """Write a table with a heading, or arrays."""
         between = self.format.separator or ""

@@ -49,6 +49,9 @@ class TaggedCorpus(ExampleCorpus[LocatedSentence]):
         sentences = self.format.read(exact_lines(path), str(path), labelled=True)
         return (LocatedSentence(path, sentence) for sentence in sentences if sentence.words)
 
+    def labels_in(self, example: LocatedSentence) -> Sequence[str]:
+        return example.sentence.tags
+
     def faults(self, example: LocatedSentence) -> Iterator[tuple[str, str]]:
         return (("cut-words", word) for word in example.sentence.cut[:1])
 

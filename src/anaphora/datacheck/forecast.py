@@ -105,9 +105,8 @@ def expect(trainings: Sequence[SubsetTraining], name: str, examples: float) -> E
     ends = (found[1], min(found) - around, max(found) + around)
     if metrics[0].better == "lower":
         return Expected(*map(math.exp, ends))
-    scores = [metric.value for one in trainings for metric in one.metrics.values()]
-    top = next(top for top in (1, 100, math.inf) if max(scores) <= top)
-    value, high, low = np.clip(np.negative(ends), 0.0 if min(scores) >= 0 else -math.inf, top) + 0.0  # no -0
+    top = metrics[0].top
+    value, high, low = np.clip(np.negative(ends), 0.0 if math.isfinite(top) else -math.inf, top) + 0.0  # no -0
     return Expected(float(value), float(low), float(high))
 
 

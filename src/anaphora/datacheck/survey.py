@@ -37,7 +37,7 @@ Records = np.ndarray[Any, np.dtype[np.void]]
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 
-_RECORD = np.dtype([("source", "<u8"), ("target", "<u8"), ("split", "u1"), ("file", "<u2"), ("line", "<u4")])
+_RECORD = np.dtype([("source", "<u8"), ("target", "<u8"), ("split", "u1"), ("file", "<u4"), ("line", "<u4")])
 _SLICES = 64
 _BUFFERED = 1 << 14
 TRAIN = 0
@@ -49,8 +49,8 @@ _REST = 255
 class Repeats:
     """Collects lines, then finds those that repeat, whatever white space is around or between their words.
 
-    A record is 23 bytes; records fall into 64 files by the hash of their source, so that all that could be equal is in
-    one file, and a corpus of 100 million pairs takes 2.3 GB of disk and about 100 MB of memory to compare.
+    A record is 25 bytes; records fall into 64 files by the hash of their source, so that all that could be equal is in
+    one file, and a corpus of 100 million pairs takes 2.5 GB of disk and about 100 MB of memory to compare.
 
     Of a large training split a sample of sources is compared, each with all of its lines, so that the fraction that
     repeats is that of the sample. Sources that a held-out split has are always found.

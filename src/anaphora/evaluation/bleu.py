@@ -92,7 +92,7 @@ def segment_metric(
         rows = sums_NK.round().astype(np.int64).tolist()
         return np.array([_of_100(metric._compute_score_from_stats(row)) for row in rows])
 
-    return SegmentMetric(name, counts_SK, score, conditions=f"{condition}; {metric.get_signature()}")
+    return SegmentMetric(name, counts_SK, score, conditions=f"{condition}; {metric.get_signature()}", top=100)
 
 
 def word_splitter(language: str) -> Callable[[str], list[str]]:

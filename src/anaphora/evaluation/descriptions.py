@@ -56,7 +56,7 @@ class DescriptionScores:
         """BLEU, CIDEr-D and exact match as sums over images; document frequencies stay those of all images."""
         right = counts((self._right, [1] * self.count))
         bleu = segment_metric(self.texts, self.answers, "BLEU", language=self.language)
-        cider = SegmentMetric("CIDEr-D", counts((self._ciders, [1] * self.count)), fraction)
+        cider = SegmentMetric("CIDEr-D", counts((self._ciders, [1] * self.count)), fraction, top=10)
         return [bleu, cider, SegmentMetric("exact match", right, fraction)]
 
     def json(self) -> dict[str, Any]:

@@ -27,6 +27,8 @@ class SegmentMetric:
     better: Better = "higher"
     conditions: str = ""
     """Settings that change its value; metrics of one name are compared only under the same conditions."""
+    top: float = 1.0
+    """Greatest value there may be where higher is better; values that are bounded begin at 0."""
 
     @property
     def value(self) -> float:

@@ -13,6 +13,7 @@ from anaphora.datacheck.splits import unknown_tokens
 from anaphora.datacheck.survey import Survey, survey_corpus
 from anaphora.datacheck.tables import Table, survey_tables
 from anaphora.errors import AnaphoraError, ConfigError, DataError
+from anaphora.evaluation.segments import SegmentMetric
 from anaphora.events import Event, Progress, Report, Update, silent
 from anaphora.experiment.estimate import SAMPLED, TRIAL, TRIAL_SECONDS, Estimate, duration, estimate, sampled
 from anaphora.experiment.run_training import train
@@ -172,8 +173,11 @@ def train_subset(
     with sampled(experiment, splits, {}, examples) as (sample, folder, (count, _)):
         train(sample, folder / "run", progress)
         [scored] = task_of(sample).evaluate([folder / "run"], Request(keep=False), silent).scored
-        [scores] = scored.results.values()
-    return SubsetTraining(count, {metric.name: metric for metric in scores.segment_metrics()[:_SHOWN]})
+    metrics = dict[str, SegmentMetric]()
+    for name, scores in scored.results.items():
+        of_direction = f"{name.split()[0]} " if len(scored.results) > 1 else ""
+        metrics |= {f"{of_direction}{metric.name}": metric for metric in scores.segment_metrics()[:_SHOWN]}
+    return SubsetTraining(count, metrics)
 
 
 def _tokens(

@@ -27,7 +27,7 @@ from anaphora.formats.lines import write_lines
 from anaphora.run import Run
 from anaphora.run.weights import parameters
 from anaphora.tasks.base import ExperimentBase as Experiment
-from anaphora.tasks.data_table import TableData
+from anaphora.tasks.data_table import PairData, PairsData, TableData
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.training_job import UpdatingJob
 from anaphora.text.sampling import sample
@@ -94,14 +94,22 @@ def estimate(
     Also returns the tokenizers of the trial, learnt from the sample. Raises what ``run_training.train`` raises.
     """
     bounds = {"epochs": 1, "minutes": seconds / 60, "metric": "loss"}
-    with sampled(experiment, splits, bounds) as (trial, folder, (lines, valid_lines)):
-        scale, scale_valid = splits.train.count / lines, splits.valid.count / valid_lines
+    with sampled(experiment, splits, bounds) as (trial, folder, _):
         known = list[Event]()  # reported of all the data before, perhaps with other counts
-        task_of(trial).job(trial, known.append)
+        of_trial = task_of(trial).job(trial, known.append).splits
+        scale = _examples_of_epoch(experiment, splits.train) / _examples_of_epoch(trial, of_trial.train)
+        scale_valid = splits.valid.count / of_trial.valid.count
         watch = _Watch(report if scale == 1 else silent, report, folder, known)
         train(trial, folder / "run", watch.see)
         run = Run.open(folder / "run")
         return watch.estimate(experiment, scale, scale_valid, run), run.tokenizers()
+
+
+def _examples_of_epoch(experiment: Experiment, corpus: Any) -> int:
+    """Return the examples that an epoch draws of a training split."""
+    if isinstance(corpus, PairCorpus) and isinstance(data := experiment.data, PairsData):
+        return sum(data.proportions.draws(corpus.parts, [part.count for part in corpus.parts]))
+    return int(corpus.count)
 
 
 @contextmanager
@@ -129,6 +137,8 @@ def sampled(
         places |= {"synthetic": ()} if hasattr(experiment.data, "synthetic") else {}
         if isinstance(experiment.data, TableData) and not experiment.data.keeps_rows:
             places |= {"columns": (), "header": ()}
+        elif isinstance(experiment.data, PairData):
+            places |= {"columns": (), "quoted": False}
         limits = {"validate_every": 0, "save_every": 0, "minutes": 0.0} | dict(bounds)
         tables = {"data": experiment.data.with_options(places), "training": experiment.training.with_options(limits)}
         yield experiment.for_trial().with_options(tables), Path(name), (counts[0], counts[1])
@@ -138,19 +148,40 @@ def _write_sample(experiment: Experiment, corpus: Any, folder: Path, name: str, 
     """Write at most ``limit`` examples of a split into a folder; returns how many there are."""
     drawn: list[Any]
     if isinstance(corpus, LocatedExamples):
-        drawn = _nested(list(islice(corpus.examples(), SAMPLED)), limit, seed)
+        drawn = _draw_examples(corpus, limit, seed)
         corpus.write(drawn, folder, name)
     elif isinstance(corpus, PairCorpus):
         real = [part for part in corpus.parts if not part.synthetic]
         sides = experiment.data.languages.values()
         if len(real) == 1:
             return _write_pairs(real[0], (*sides,), folder, name, limit, seed)
-        most = limit // len(real)
-        return sum(_write_pairs(one, one.languages, folder / "-".join(one.languages), name, most, seed) for one in real)
+        whole, count = sum(one.count for one in real), 0
+        for one in real:
+            most = max(1, round(limit * one.count / whole))
+            count += _write_pairs(one, one.languages, folder / "-".join(one.languages), name, most, seed)
+        return count
     else:
         drawn = list(islice(corpus, limit))
         write_lines(folder / f"{name}.txt", drawn)
     return len(drawn)
+
+
+def _draw_examples(corpus: LocatedExamples[Any], limit: int, seed: int) -> list[Any]:
+    """Return ``limit`` examples, and the first of each label that these lack."""
+    first = dict[str, Any]()
+
+    def seen() -> Iterator[Any]:
+        for example in corpus.examples():
+            first.update({label: example for label in corpus.labels_in(example) if label not in first})
+            yield example
+
+    drawn = _nested(sample(seen(), SAMPLED)[0], limit, seed)
+    known = {label for example in drawn for label in corpus.labels_in(example)}
+    for label, example in first.items():
+        if label not in known:
+            drawn.append(example)
+            known.update(corpus.labels_in(example))
+    return drawn
 
 
 def _write_pairs(corpus: PairCorpus, languages: Sequence[str], folder: Path, name: str, limit: int, seed: int) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import pi
+from math import inf, pi
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -143,9 +143,10 @@ class TraceScores:
         of_vectors = counts((self.log_probs_N + self.flag_log_probs_N, (self.errors_ND**2).sum(1), ones_N))
         log_likelihood_S, squares_S, vectors_S = np.add.reduceat(of_vectors, np.cumsum([0, *self.lengths[:-1]])).T
         how = "residual variance" if self.residual else ""
+        logs: Any = {"conditions": how, "top": inf}
         return [
-            SegmentMetric("log-likelihood a vector", counts((log_likelihood_S, vectors_S)), fraction, conditions=how),
-            SegmentMetric("log-likelihood a sequence", counts((log_likelihood_S, ones_S)), fraction, conditions=how),
+            SegmentMetric("log-likelihood a vector", counts((log_likelihood_S, vectors_S)), fraction, **logs),
+            SegmentMetric("log-likelihood a sequence", counts((log_likelihood_S, ones_S)), fraction, **logs),
             SegmentMetric("squared error", counts((squares_S, vectors_S)), fraction, "lower"),
         ]
 
