@@ -1,6 +1,7 @@
 """A student learns what its teachers write, and every step goes on where it was stopped."""
 
 import json
+import shutil
 from itertools import count
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from anaphora.cli.app import main
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import silent
 from anaphora.experiment.distillation import DistillationResult, distill
+from anaphora.experiment.run_training import train
 from anaphora.models.translator import Translator
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import parse, task_of
@@ -97,6 +99,15 @@ def test_what_cannot_teach_or_fit_is_refused_at_once(teachers: list[Path], train
     with pytest.raises(ConfigError, match=r"decoder.sizes"):
         distill(teachers[:1], tmp_path / "student", settings=["decoder.sizes=3"])
     assert not (tmp_path / "student").exists() and not (tmp_path / "student-pairs").exists()
+
+
+def test_test_splits_of_one_name_in_two_folders_are_copied(trained: Trained, toy_data: Path, tmp_path: Path) -> None:
+    shutil.copytree(toy_data / "sentences", other := tmp_path / "other" / "more")
+    own = experiment_of(trained("translator-of-words"))
+    data = {**own.data.model_dump(), "files": [str(toy_data / "sentences"), str(other)]}
+    train(changed(own, "training.epochs=1", data=data), tmp_path / "teacher")
+    distilled([tmp_path / "teacher"], tmp_path / "student")
+    assert {path.name for path in (tmp_path / "student-pairs").glob("*.fr")} >= {"test.fr", "test-more-test.fr"}
 
 
 def test_the_command_prints_student_beside_teacher(

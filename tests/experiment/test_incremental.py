@@ -22,11 +22,11 @@ from anaphora.run.weights import as_tensors, tensors_of
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.base import StartConfig
 from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.translation.incremental_training import HeldOutScores, IncrementalJob
+from anaphora.tasks.translation.incremental_training import HeldOutScores, IncrementalJob, old_runs
 from tests.conftest import Trained
 from tests.resuming import weights
 
-from .runs import QUICK, assert_resumes
+from .runs import QUICK, assert_resumes, changed
 
 TMX = """<tmx version="1.4"><header srclang="en" segtype="sentence" o-tmf="x" adminlang="en" datatype="plaintext"
 creationtool="x" creationtoolversion="1"/><body>{}</body></tmx>"""
@@ -87,7 +87,7 @@ def test_a_run_with_alignment_supervision_grows_without_it(
     before, after = (experiment_of(run).tables() for run in (old, tmp_path / "new"))
     assert (before["guided_alignment"]["kind"], after["guided_alignment"]["kind"]) == ("learn", "none")
     assert after["start"]["replay"] == 0.5
-    assert "which old and new pairs are without" in capsys.readouterr().err
+    assert "Old and new pairs are without its alignment supervision" in capsys.readouterr().err
 
 
 def test_a_grown_run_grows_on_with_all_old_pairs_and_updates_of_one_size(old: Path, week: Path, tmp_path: Path) -> None:
@@ -103,6 +103,16 @@ def test_a_grown_run_grows_on_with_all_old_pairs_and_updates_of_one_size(old: Pa
 
 def test_it_goes_on_bit_for_bit_where_it_was_stopped(old: Path, week: Path, tmp_path: Path) -> None:
     assert_resumes(grown(old, week, "training.epochs=2", "training.validate_every=0"), tmp_path, 1)
+
+
+def test_synthetic_pairs_of_the_run_before_are_not_replayed(old: Path, week: Path, tmp_path: Path) -> None:
+    (tmp_path / "made.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in ("adfg", "bdfh", "cegh")))
+    own = experiment_of(old)
+    synthetic = {**own.data.model_dump(), "synthetic": [str(tmp_path / "made.tsv")]}
+    train(changed(own, data=synthetic), tmp_path / "before")
+    (tmp_path / "made.tsv").unlink()
+    assert [run.splits.train.count for run in old_runs(grown(tmp_path / "before", week))] == [12]
+    train(grown(tmp_path / "before", week, "training.epochs=1"), tmp_path / "after")
 
 
 def test_without_replay_the_run_before_says_how_training_goes(old: Path, week: Path, tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ def _start(parent: Path | None, vocabulary: str, replay: float | None, recipe: s
         older = experiment_of(parent)
         start = start.with_options({"replay": usual_replay(older)})
         if start.replay and older.to_grow() != older:
-            say("It was trained with alignment supervision (guided_alignment), which old and new pairs are without.")
+            say("Old and new pairs are without its alignment supervision (guided_alignment) and synthetic pairs.")
     return start
 
 

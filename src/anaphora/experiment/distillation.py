@@ -100,8 +100,11 @@ def _distillation(teachers: Sequence[Path], experiment: ExperimentBase) -> Disti
         raise ConfigError(
             f"Translators can teach others, but {teachers[0]} is {task_of(experiment).noun}: name others."
         )
-    if any("," in codes for codes in experiment.data.languages.values()):
-        raise ConfigError(f"A student learns one pair of languages, but {teachers[0]} has several: name another run.")
+    source, target = experiment.data.languages.values()
+    if source == target or "," in source + target:
+        raise ConfigError(
+            f"A student learns two languages, but {teachers[0]} translates {source} to {target}: name another run."
+        )
     for other in teachers[1:]:
         languages = experiment_of(other).data.languages
         if languages != experiment.data.languages:
@@ -187,7 +190,8 @@ def _write_pairs(pairs: Path, splits: Splits[PairCorpus], answers: _Answers) -> 
     """Write what is missing of the student's corpus; False where it was stopped."""
     languages = experiment_of(answers.teachers[0]).data.languages
     named = {"train": splits.train, "val": splits.valid}
-    named |= {name if name.startswith("test") else f"test-{name}": corpus for name, corpus in splits.tests.items()}
+    tests = {name.replace("/", "-"): corpus for name, corpus in splits.tests.items()}  # FOLDER/test2
+    named |= {name if name.startswith("test") else f"test-{name}": corpus for name, corpus in tests.items()}
     for name, corpus in named.items():
         source, target = (pairs / f"{name}.{languages[side]}" for side in ("source", "target"))
         if not source.exists():

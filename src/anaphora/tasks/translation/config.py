@@ -238,5 +238,5 @@ class TranslationExperiment(TranslatorExperiment):
         return plain and not self.data.synthetic and len(self.data.directions) == 1
 
     def to_grow(self) -> Self:
-        """Without alignment supervision: old pairs have no links."""
-        return self.with_options({"guided_alignment": NoGuide()})
+        """Without alignment supervision and synthetic pairs: old pairs have no links, and no tags."""
+        return self.with_options({"guided_alignment": NoGuide(), "data.synthetic": ()})

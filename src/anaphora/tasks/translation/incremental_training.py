@@ -217,7 +217,7 @@ def old_runs(experiment: TranslationExperiment) -> list[OldRun]:
             f"none of its own (--replay 0)."
         )
     try:
-        splits = pair_splits(older, silent)
+        splits = pair_splits(older.to_grow(), silent)
     except DataError as error:
         raise DataError(
             f"The pairs that {path} was trained on cannot be drawn from while it learns new ones. {error} "
