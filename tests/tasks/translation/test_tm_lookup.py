@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import anaphora
+from anaphora.formats.glossary import GlossaryEntry
 from anaphora.memory import Memory, Segment
+from anaphora.prediction.glossary import Glossary
 from anaphora.tasks.translation import tm_lookup
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.tm_lookup import RememberingTranslator
@@ -52,6 +54,17 @@ def test_neighbours_decide_and_similar_segments_have_a_threshold(model: Translat
     for least, found in (80, "fuzzy 80%"), (81, "None"), (100, "None"):
         [similar] = RememberingTranslator(model, memory, least).translate(["A man is walking"])
         assert str(similar.match) == found
+
+
+def test_required_terms_that_a_segment_lacks_are_reported(model: TranslationPredictor, memory: Memory) -> None:
+    dogs, page = ("Two dogs run.", "Deux chiens courent."), ("See https://a.org.", "Voir https://a.org.")
+    memory.add([Segment(*dogs), Segment(*page)], "b.tmx")
+    entries = [("man", "homme"), ("two dogs", "deux chiens"), ("org", "organe")]
+    terms = Glossary(GlossaryEntry("terms.tsv:1", source, (target,), ()) for source, target in entries)
+    lines = ["A man is walking.", "Two <i>dogs</i> run.", "A man is walking. Two dogs run.", page[0]]
+    found = RememberingTranslator(model, memory, writes=True).translate_text(lines, terms=terms)
+    assert all(one.matches for one in found)
+    assert [one.missing_terms for one in found] == [("man",), (), ("man",), ()]
 
 
 def test_a_line_gets_a_line_of_a_segment_of_several(model: TranslationPredictor, memory: Memory) -> None:

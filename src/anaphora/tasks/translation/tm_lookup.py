@@ -13,8 +13,9 @@ from anaphora.memory import Match, Memory
 from anaphora.memory.memory import MATCHES, NEARLY, THRESHOLD
 from anaphora.memory.segment import EXACT
 from anaphora.prediction.adaptation import Adaptation, SimilarPair
+from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
-from anaphora.tasks.translation.constraints import Framed
+from anaphora.tasks.translation.constraints import Framed, RequiredTerm
 from anaphora.tasks.translation.documents import fault
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.tag_places import kept_tokens
@@ -177,7 +178,10 @@ def from_memory(line: str, matches: list[Match], options: SearchOptions, *, spli
     texts = [one.text.strip() or one.segment.target for one in matches[: 1 + options.alternatives]]
     texts = texts if "\n" in line else list(map(one_line, texts))
     best, *others = (
-        Translation(f"{begin}{text}{end}", 0.0, True, match=match) for text, match in zip(texts, matches, strict=False)
+        Translation(
+            f"{begin}{text}{end}", 0.0, True, match=match, missing_terms=_missing_terms(line, text, options.terms)
+        )
+        for text, match in zip(texts, matches, strict=False)
     )
     best = replace(best, alternatives=tuple(others))
     if options.confidence:
@@ -191,6 +195,18 @@ def from_memory(line: str, matches: list[Match], options: SearchOptions, *, spli
 def is_used(matches: list[Match]) -> bool:
     """True if the first of what was found for a text is its translation."""
     return bool(matches) and (matches[0].is_exact or bool(matches[0].text))
+
+
+def _missing_terms(line: str, translation: str, glossary: Glossary | None) -> tuple[str, ...]:
+    """Return the required terms of a line that a translation lacks; none is looked for in what is kept."""
+    if glossary is None:
+        return ()
+    source, target = (mask(text, spans(text, {"tags"}), ()).text for text in (line, translation))
+    for kept in spans(source, USUAL):
+        source = source[: kept.start] + "\0" * (kept.end - kept.start) + source[kept.end :]
+    entries = (match.entry for match in glossary.of(source))
+    required = [RequiredTerm(one.source, one.required, frozenset(), one.source, 0) for one in entries if one.required]
+    return tuple(dict.fromkeys(term.name for term in required if not term.is_in(target, 0, len(target))))
 
 
 def _text(line: str | Framed) -> str:
