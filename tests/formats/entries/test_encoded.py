@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.encoded import Encoding
-from tests.formats.entries.filling import pairs_of
+from tests.formats.entries.filling import filled, pairs_of, read_document
 
 UNIT = '<tu><tuv xml:lang="en"><seg>Open</seg></tuv><tuv xml:lang="de"><seg>Öffnen</seg></tuv></tu>'
 TMX = '<?xml version="1.0" encoding="{}"?>\n<tmx version="1.4"><body>' + UNIT + "</body></tmx>"
@@ -54,6 +54,15 @@ def test_other_encodings_are_refused(declared: str) -> None:
 def test_kinds_of_files_declare_it_in_their_own_places(name: str, content: str, codec: str) -> None:
     kind = {".pot": "po"}.get(Path(name).suffix, Path(name).suffix[1:])
     assert Encoding(content.encode(), name, kind).codec == codec
+
+
+def test_a_page_in_latin_1_is_read_as_browsers_do_and_comes_back() -> None:
+    page = b"<html><meta charset=iso-8859-1><p>\x93a\x94 5 \x80 \xe9 \x81</p><p>b</p>"
+    document = read_document("a.html", page)
+    assert [entry.source for entry in document.entries] == ["\u201ca\u201d 5 \u20ac \xe9 \x81", "b"]
+    assert filled(document, lambda text: text.replace("b", "\u2019c\u017e\u03b1")) == page.replace(
+        b"<p>b", b"<p>\x92c\x9e&#945;"
+    )
 
 
 def test_wrong_bytes_are_refused_with_their_line() -> None:

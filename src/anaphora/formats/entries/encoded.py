@@ -22,6 +22,8 @@ _DECLARED = {
     "po": re.compile(rb"(?s:.*?Content-Type:[^\n]*?\bcharset=\s*([\w.:-]+))", re.IGNORECASE),
 }
 """Declarations of the encoding by kind of file."""
+_WINDOWS = {byte: one for byte in range(0x80, 0xA0) if (one := bytes([byte]).decode("cp1252", "ignore"))}
+"""Characters that browsers read in pages in ISO-8859-1 where that has controls (WHATWG Encoding)."""
 PEEKED = 1 << 15
 """Bytes in which they do."""
 
@@ -42,6 +44,7 @@ class Encoding:
             code = next(filter(None, declared.groups()), b"") if declared else b"utf-8"
             self.codec = _python_name(code.decode("ascii", "replace"), name)
         self._declares = kind in _DECLARED
+        self._controls = _WINDOWS if kind == "html" and self.codec == "iso8859-1" else {}
 
     def decode(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the pieces in UTF-8, without the mark; DataError, with the line, for bytes that are no text."""
@@ -59,6 +62,7 @@ class Encoding:
                     f"({error.reason}): {correct}convert it to UTF-8, with  "
                     f"iconv -f ISO-8859-1 -t UTF-8  for Western European text."
                 ) from None
+            text = text.translate(self._controls) if self._controls else text
             if "\0" in text:
                 line = lines + text.count("\n", 0, text.index("\0"))
                 raise DataError(f"{self._file}:{line} has a NUL: remove it, or declare the encoding of the file.")
@@ -71,8 +75,11 @@ class Encoding:
 
         Raises DataError for a character that its encoding lacks, where that is strict.
         """
+        if self.codec == "utf-8":
+            return self.mark + content
+        controls = {ord(one): byte for byte, one in self._controls.items()}
         try:
-            return self.mark + (content if self.codec == "utf-8" else content.decode().encode(self.codec, errors))
+            return self.mark + content.decode().translate(controls).encode(self.codec, errors)
         except UnicodeEncodeError as error:
             raise DataError(
                 f"{self._file} is {self.codec}, which lacks {error.object[error.start]!r}: convert it to UTF-8."
