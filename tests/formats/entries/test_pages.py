@@ -34,6 +34,8 @@ HTML = [
     '<p>_x <i lang="fr" title="y">y</i> _z</p>',
     '<p lang="">_x</p><p lang="{{ y }}">_x</p>',
     '<p translate="no">x <b translate="no">y</b> z</p>_x',
+    '<div translate=NO><p title="x">x</p><p title="_x" translate="yes">_x <b>_y</b> <i translate=no>z</i></p>x</div>_x',
+    '<p translate="no">x <b>y <i translate>_y <u>_z</u></i> y</b> x</p>_x',
 ]
 TEMPLATES = [
     "<% if (a < b && c) { %><p>_x</p><% } %>",

@@ -24,7 +24,6 @@ _INLINE = frozenset(
 )
 _KEPT = frozenset(("code", "kbd", "math", "noscript", "pre", "samp", "script", "style", "svg", "textarea", "tt", "var"))
 """Elements whose text is no language of people."""
-_KEPT_BY = ("translate", "no")
 _CLOSED_BY_THE_NEXT = frozenset(("dd", "dt", "li", "option", "td", "th", "tr"))
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
@@ -117,7 +116,8 @@ class Html(Reader, HTMLParser):
         if (top == "p" and tag not in _INLINE) or (top == tag and tag in _CLOSED_BY_THE_NEXT):
             self._close(top)
         around, given = self._elements[-1], {name: value or "" for name, value in attrs}
-        is_kept = around.is_kept or _KEPT_BY in attrs or "notranslate" in given.get("class", "").split()
+        is_kept = {"no": True, "yes": False, "": False}.get(given.get("translate", "..").lower(), around.is_kept)
+        is_kept = is_kept or "notranslate" in given.get("class", "").split()
         name_here, by, values = _READ_OF.get(tag, ("", "", frozenset()))
         read = _READ | {name_here} if given.get(by, "").lower() in values else _READ
         found, places = list[tuple[int, int, str]](), list[tuple[int, int]]()
