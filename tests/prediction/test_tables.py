@@ -104,6 +104,19 @@ def test_features_follow_the_input() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('["word"]\n["b"]', '["word", "WORD"]\n["b", "B"]'),
+        ('["a", "x"]\n\n[ "b", "y" ]\n', '["a", "x", "A"]\n[ "b", "y", "B"]\n'),
+        ('[["a", "x"],\n["b", "y"]]', '["a", "x", "A"]\n["b", "y", "B"]\n'),
+    ],
+)
+def test_arrays_of_strings_are_rows_as_in_training(text: str, expected: str) -> None:
+    columns = TableColumns((("word",), ("form",)), (1, 2), ("1", "2"))
+    assert answered(text, "a.jsonl", columns) == expected
+
+
+@pytest.mark.parametrize(
     ("name", "text", "message"),
     [
         ("a.tsv", "klass\tbody\nx\ta\n", r"a.tsv:1 should have a column 'text'"),

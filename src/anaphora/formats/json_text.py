@@ -18,21 +18,24 @@ T = TypeVar("T", dict[str, Any], list[Any])
 LARGEST = 1 << 28
 """Bytes of the largest document, and characters of the largest array, which are read as a whole."""
 _NEXT = re.compile(r"[^ \t\r\n,]")
+_STRINGS = re.compile(r'\[\s*"')
+"""Beginning of an array of strings."""
 _SPACE = " \t\r\n"
 """White space of JSON; U+2028 and the like are none."""
 _UNWRITABLE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 """Escapes of a NUL, and of halves of characters, which two of them make."""
 
 
-def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def json_objects(lines: Iterable[str], where: str, *, arrays: bool = False) -> Iterator[tuple[int, str, Any]]:
     """Yield the objects of JSON lines, each with the number and the text of its line; or those of one array.
 
-    Errors as for ``any_json``.
+    With ``arrays``, arrays of strings may take the places of objects. Errors as for ``any_json``.
     """
     numbered = enumerate(lines, 1)
     for number, line in numbered:
         content, place = line.removeprefix(BOM).strip(_SPACE), f"{where}:{number}"
-        if content.startswith("["):
+        is_row = arrays and _STRINGS.match(content)
+        if content.startswith("[") and not is_row:
             pieces = [*bound_lines(chain([content], (other for _, other in numbered)), place, LARGEST)]
             whole, ends = "".join(pieces), [*accumulate(map(len, pieces))]
             parsed_json(whole, place, list)  # which names what is wrong
@@ -40,12 +43,12 @@ def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, d
             while (found := _NEXT.search(whole, end)) and found.group() != "]":
                 item, end = decode(whole, found.start())
                 line_of = number + bisect_right(ends, found.start())
-                if not isinstance(item, dict):
+                if not (isinstance(item, dict) or (arrays and isinstance(item, list))):
                     raise DataError(f"{where}:{line_of} should be an object of an array, but is {item!r:.40}.")
                 yield line_of, json.dumps(item, ensure_ascii=False) + "\n", item
             return
         if content.strip():
-            yield number, line, parsed_json(content, place, dict)
+            yield number, line, any_json(content, place) if is_row else parsed_json(content, place, dict)
 
 
 def parsed_json(content: str, place: str, kind: type[T]) -> T:

@@ -101,7 +101,8 @@ class TableRow:
         content, end = split_end(self.lines)
         if not self.separator:
             inner = content.rstrip()
-            more = f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
+            key = "" if self.keys is None else f"{json.dumps(name, ensure_ascii=False)}: "
+            more = f"{key}{json.dumps(value, ensure_ascii=False)}"
             return f"{inner[:-1].rstrip()}, {more}{inner[-1]}{end}"
         cell, given = str(value), content.removeprefix(BOM)
         if not self.quotes:
@@ -111,14 +112,16 @@ class TableRow:
         return f"{content}{self.separator}{cell}{end}"
 
 
-def table_rows(lines: Iterable[str], file: str) -> Iterator[TableRow]:
+def table_rows(lines: Iterable[str], file: str, *, arrays: bool = False) -> Iterator[TableRow]:
     """Yield the rows of a table: CSV and JSON by the name of the ``file``, else lines with tabs between their cells.
 
-    ``lines`` may have their ends and a byte order mark. Raises DataError with the line for what is no CSV or JSON.
+    ``lines`` may have their ends and a byte order mark. With ``arrays``, rows of JSON may be arrays of strings.
+    Raises DataError with the line for what is no CSV or JSON.
     """
     if is_table(file, *_JSON):
-        for number, line, item in json_objects(lines, file):
-            yield TableRow(number, line, [*item.values()], [*item])
+        for number, line, item in json_objects(lines, file, arrays=arrays):
+            keyed = isinstance(item, dict)
+            yield TableRow(number, line, [*item.values()] if keyed else item, [*item] if keyed else None)
     elif is_table(file, ".csv"):
         for number, cells, text, separator in csv_records(lines, file):
             yield TableRow(number, text, cells, separator=separator, quotes=True)

@@ -40,7 +40,7 @@ def predict_table(
     waiting = deque[PredictedRow | TableRow]()  # lines that stay as they are, or a row to be answered
 
     def inputs() -> Iterator[str]:
-        for row, values in read_sides(table_rows(lines, where), where, partial(_inputs, columns)):
+        for row, values in read_sides(table_rows(lines, where, arrays=True), where, partial(_inputs, columns)):
             if values is None:
                 text = row.with_cell(new_name(row.cells), "") if any(row.cells) else row.lines
                 waiting.append(PredictedRow(text))
@@ -59,10 +59,12 @@ def predict_table(
 
 def _inputs(columns: TableColumns, row: TableRow, place: str) -> tuple[list[int], bool]:
     """Return the places of the input in a first row, and True if it is a heading."""
-    found = columns.find(row.heads, place, [0, *range(2, len(columns.chosen))], keys=row.keys is not None)
+    is_array = row.keys is None and not row.separator  # which has no heading
+    heads = [str(number) for number in range(1, len(row.cells) + 1)] if is_array else row.heads
+    found = columns.find(heads, place, [0, *range(2, len(columns.chosen))], keys=row.keys is not None)
     if found is None:
         raise DataError(
-            f"{place} has {inflect(len(row.heads), 'column')} ({', '.join(row.heads)[:60]}), but nothing says which is "
+            f"{place} has {inflect(len(heads), 'column')} ({', '.join(heads)[:60]}), but nothing says which is "
             f"the input: name it with the option columns."
         )
     return found
