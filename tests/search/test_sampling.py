@@ -7,7 +7,7 @@ import pytest
 
 from anaphora.protocols import Array
 from anaphora.search.scoring import score
-from tests.searches import sample
+from tests.searches import greedy, sample
 
 from .naive import SOURCES, automaton, batch, written
 
@@ -42,6 +42,14 @@ def test_the_score_of_a_sample_is_the_models_own() -> None:
     found = sample(stepper, batch(SOURCES), max_length=6, temperature=3.0)
     outputs = written(found, stepper.eos)
     assert score(stepper, batch(SOURCES, outputs)) == found
+
+
+@pytest.mark.parametrize("temperature", [1e-200, 1e-300, 5e-324])
+def test_at_the_lowest_temperatures_the_most_probable_token_is_drawn(temperature: float) -> None:
+    stepper = automaton(size=9)
+    found = sample(stepper, batch(SOURCES), max_length=8, temperature=temperature)
+    assert found == greedy(stepper, batch(SOURCES), max_length=8)
+    assert all(one.score > -math.inf for one in found)
 
 
 @pytest.mark.parametrize("options", [{}, {"top_k": 2}, {"top_p": 0.5}])

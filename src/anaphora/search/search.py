@@ -90,7 +90,8 @@ def _emit(
 def draw(sampling: Sampling, step: int, example_ids: Sequence[int], log_probs_BV: Array) -> Array:
     """Return a token for each sentence, of a batch whose example ids are given."""
     shares = [[_uniform(sampling.seed, example_id, step)] for example_id in example_ids]
-    scores_BV = log_probs_BV.astype(np.float64) / sampling.temperature
+    # below it the most probable token is drawn anyway, and quotients would overflow
+    scores_BV = log_probs_BV.astype(np.float64) / max(sampling.temperature, 1e-250)
     sums_BV = _softmax(likeliest(scores_BV, sampling.top_k, sampling.top_p)).cumsum(axis=1)
     found: Array = (sums_BV <= np.array(shares) * sums_BV[:, -1:]).sum(axis=1)  # 0 where nothing is possible
     return found
