@@ -32,13 +32,13 @@ def search(stepper: Stepper, batch: Batch, request: SearchRequest) -> list[list[
     """
     request.validate()
     request.check()
-    compiles = isinstance(stepper, CompiledStepper) and request.is_plain
-    if compiles and not request.is_written and batch.constraints.prefixes is None:
+    compiled = stepper if isinstance(stepper, CompiledStepper) and request.is_plain else None
+    if compiled is not None and not request.is_written and batch.constraints.prefixes is None:
         batch = replace(batch, constraints=replace(batch.constraints, narrow=True))
     start = stepper.start(batch)
     bounds = Bounds.of(batch.constraints.prefixes, request.max_length, len(start.memory_lengths_B))
-    if isinstance(stepper, CompiledStepper) and request.is_plain and not request.ranking.coverage_penalty:
-        found = compiled_search(stepper, batch, start, bounds, request)
+    if compiled is not None and not request.ranking.coverage_penalty:
+        found = compiled_search(compiled, batch, start, bounds, request)
         if found is not None:
             return found
     if request.is_written:
