@@ -2,9 +2,11 @@
 
 import asyncio
 import re
+import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
@@ -183,3 +185,34 @@ def test_a_text_of_a_document_has_the_limit_of_any_text(client: TestClient) -> N
     for name, content in (("a.txt", f"A man.\n{LONG}\n"), ("a.po", f'{HEAD}msgid "{LONG}"\nmsgstr ""\n')):
         answer = client.post("/translate_file", data=PAIR, files={"file": (name, content.encode())})
         assert answer.status_code == 400 and "exceeds text limit (5000)" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("drain", [1, 10])
+async def test_a_server_that_stops_ends_what_it_has_begun_or_refuses_it(
+    assemble: Assemble, remembering: ServedRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, drain: int
+) -> None:
+    begun, confirm = Event(), Memory.confirm
+
+    def slow(memory: Memory, segment: Segment) -> int | None:
+        begun.set()
+        time.sleep(1.5)
+        return confirm(memory, segment)
+
+    monkeypatch.setattr(Memory, "confirm", slow)
+    app = assemble([remembering], learns=True, limits=ServingLimits(drain=drain))
+    async with running(app) as (server, address), client_of(address) as client:
+        asked = asyncio.create_task(client.post("/suggest", json={"q": "A dog.", "s": "Un chien.", **PAIR}))
+        await asyncio.to_thread(begun.wait)
+        server.handle_exit(signal.SIGTERM, None)
+        answer = await asked
+    assert (answer.status_code, answer.headers.get("Retry-After")) == ((200, None) if drain > 1 else (503, "5"))
+    with Memory(tmp_path) as memory:
+        assert len(memory) == 1
+
+
+async def test_a_document_that_could_not_be_fetched_is_refused(assemble: Assemble) -> None:
+    app = assemble()
+    async with running(app) as (_, address), client_of(address) as client:
+        app.state.service.stopping = True
+        [answer] = await asyncio.gather(*(ask(client) for ask in catalogues(1)))
+    assert answer.status_code == 503 and "stopping" in answer.json()["error"]

@@ -20,7 +20,7 @@ from anaphora.formats.glossary import ANY, GlossaryEntry
 from anaphora.memory import Segment
 from anaphora.memory.memory import MATCHES, THRESHOLD
 from anaphora.prediction.glossary import Glossary
-from anaphora.serving.batching import Batching, Search, batches
+from anaphora.serving.batching import RETRY, Batching, Search, batches
 from anaphora.serving.detection import Detector
 from anaphora.serving.documents import ENDINGS, Downloads, Translate, document, html, translate_steps
 from anaphora.serving.keys import Doorkeeper, Key
@@ -39,6 +39,7 @@ from anaphora.text.sentences import Passage
 FORMATS = ("text", "html")
 ORIGIN = ("model", "memory", "from", "changes", "sentences")
 """Keys of an answer for the origin of a translation."""
+STOPPING = "The server is stopping: try again later."
 _SHOWN = 40
 """Characters of a text that say which one it is."""
 _PROBE = 1.0
@@ -75,6 +76,13 @@ class Service:
         self.batching = Batching(self.limits, self.metrics.count_batch)
         self.detector = Detector(self.translators.sources)
         self.doorkeeper = Doorkeeper(self.keys)
+
+    async def stop(self) -> None:
+        """Let threads end what they have begun, then close the memories, which they write to."""
+        for threads in (self.documents, self.looking, self.learning.threads):
+            await asyncio.to_thread(threads.shutdown, cancel_futures=True)
+        await self.batching.stop()
+        self.translators.close()
 
     def learns_from(self, key: Key) -> bool:
         """True if the holder of a key may add to memories."""
@@ -147,6 +155,8 @@ async def translate_file(service: Service, given: Parameters) -> dict[str, Any]:
     steps = document(file.content, file.name, served.predictor.languages)
     missing: dict[str, Sequence[str]] = {}
     filled = await translate_steps(steps, _translating(service, served, given, missing)(0), service.documents)
+    if service.stopping:  # nobody could fetch it
+        raise Refusal(503, STOPPING, RETRY)
     address = f"{given.address}download_file/{quote(service.downloads.add(file.name, filled.content))}"
     answer = {"translatedFileUrl": address, "filled": filled.entries, "left": filled.left}
     return answer | ({"missing_terms": missing} if served.terms else {})

@@ -22,8 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.serving import actions
-from anaphora.serving.actions import Action, Service
-from anaphora.serving.batching import Search
+from anaphora.serving.actions import STOPPING, Action, Service
+from anaphora.serving.batching import RETRY, Search
 from anaphora.serving.log import fault
 from anaphora.serving.metrics import CONTENT_TYPE
 from anaphora.serving.parameters import Parameters, parameters_of
@@ -159,8 +159,7 @@ def application(service: Service, say: Say = lambda line: None) -> Starlette:
         for served in service.translators:  # the first translation takes longer than others
             await service.batching.translate(Search(served, served.options()), ["."])
         yield
-        await service.batching.stop()
-        service.translators.close()
+        await service.stop()
 
     allowed = Middleware(
         CORSMiddleware,
@@ -185,6 +184,10 @@ def _endpoint(action: Action, service: Service, say: Say) -> Callable[[Request],
             response = _json({"error": refusal.message}, refusal.status, refusal.headers)
         except (ConfigError, DataError) as error:
             response = _json({"error": str(error)}, 400)
+        except asyncio.CancelledError:  # after the time that a server has to stop
+            if not service.stopping:
+                raise
+            response = _json({"error": STOPPING}, 503, RETRY)
         except Exception as error:
             say(fault(error))
             response = _json({"error": "The server made a mistake, which is in its log"}, 500)

@@ -51,7 +51,7 @@ class Learning:
 
     def __init__(self) -> None:
         self._undoable: OrderedDict[str, tuple[Memory, int]] = OrderedDict()
-        self._thread = ThreadPoolExecutor(1, "learning")  # may wait for other processes, which lookups should not
+        self.threads = ThreadPoolExecutor(1, "learning")  # may wait for other processes, which lookups should not
 
     async def confirm(self, memory: Memory, segment: Segment, limits: ServingLimits) -> str:
         """Add a segment; return a secret token that undoes it, or "" if the memory has it already.
@@ -82,6 +82,6 @@ class Learning:
 
     async def _write(self, write: Callable[[], int | None]) -> int | None:
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, write)
+            return await asyncio.get_running_loop().run_in_executor(self.threads, write)
         except RunError:  # not its message, which has the path
             raise Refusal(503, "The memory cannot be written to: see whether another program writes to it") from None
