@@ -43,7 +43,9 @@ def test_the_example_of_the_documents_translates_as_the_run(tmp_path: Path, monk
     assert [names["translate"](line) for line in LINES] == [one.text for one in expected]
 
 
-def test_int8_measures_no_loss_where_a_network_reads_more_than_text(tiny_translator: Path, tmp_path: Path) -> None:
+def test_int8_measures_the_loss_of_validation_with_features_and_with_several_directions(
+    tiny_translator: Path, tmp_path: Path
+) -> None:
     (tmp_path / "forms.tsv").write_text("".join(f"w{n}\tw{n}s\tV;PRS;{n % 3}\n" for n in range(40)))
     for sides in ("en-fr", "fr-en"):
         (tmp_path / f"{sides}.tsv").write_text("".join(f"a {n}\tb {n}\n" for n in range(40)))
@@ -51,7 +53,9 @@ def test_int8_measures_no_loss_where_a_network_reads_more_than_text(tiny_transla
     transducer = ["--task", "transduce", "--data", tmp_path / "forms.tsv", "--set", "text.features=decoder"]
     for name, options in (("transducer", transducer), ("translator", [tiny_translator, *both])):
         shown("train", *options, "--set", "training.epochs=1", "--run", tmp_path / name)
-        assert "loss a token" not in export(tmp_path / f"{name} in int8", "--int8", run=tmp_path / name).out
+        said = export(tmp_path / f"{name} in int8", "--int8", "--json", run=tmp_path / name).out
+        measured = json.loads(said.splitlines()[-1])["rounding"]["loss_before"]
+        assert measured == pytest.approx(json.loads(shown("info", tmp_path / name, "--json").out)["validation"]["loss"])
 
 
 @pytest.mark.parametrize("options", [(), ("--int8",)])

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from anaphora.cli.files import check_writable
 from anaphora.cli.options import Json, RunFolder
@@ -115,7 +115,17 @@ def _write(
 
 def _examples(trained: "TrainedModel", report: Report) -> "Iterator[Example]":
     """Yield some of the validation split; none where the data is no longer there, with a Note."""
+    from anaphora.data.corpora import PairCorpus
+    from anaphora.export.folder import Example
+
     try:
-        yield from islice(task_of(trained.experiment).job(trained.experiment, report).splits.valid, _MEASURED)
+        job: Any = task_of(trained.experiment).job(trained.experiment, report)
+        valid = job.splits.valid
+        if not isinstance(valid, PairCorpus):
+            yield from map(Example, islice(valid, _MEASURED))
+            return
+        for part in valid.parts:
+            tags, pairs = job.prefix(part, trained.tokenizers["source"]), islice(part, _MEASURED // len(valid.parts))
+            yield from (Example(target, source, tags) for source, target in pairs)
     except AnaphoraError as error:
         report(Note(f"What rounding does to the loss is not measured: {error}", warning=True))

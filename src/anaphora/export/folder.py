@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,15 @@ from anaphora.tasks.task import TrainedModel
 from anaphora.wording import inflect
 
 FORMAT = 2
-Example = str | tuple[str, str]
-"""A line for a language model; a source and its translation."""
+
+
+class Example(NamedTuple):
+    """A text to measure the loss of, and what an encoder reads before it."""
+
+    text: str
+    source: str = ""
+    tags: tuple[int, ...] = ()
+    """Ids in front of the source."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +79,7 @@ def write_folder(
             files.write_durably(new / f"{name}.onnx", model.SerializeToString(deterministic=True))
         files.write_durably(new / "config.json", files.json_bytes(config))
         if int8:
-            measured = "bos" in config and not {"values", "features"} & {*next(iter(signals.values()))["inputs"]}
-            of_text = measured and not trained.tokenizers.get("source", trained.tokenizers.get("text")).tags
+            of_text = "bos" in config and "values" not in next(iter(signals.values()))["inputs"]
             rounded = _round_weights(new, trained.tokenizers, config, list(examples) if of_text else [])
         new.rename(folder)
     except OSError as error:
@@ -143,7 +149,10 @@ def _bytes(paths: Iterable[Path]) -> int:
 def _mean_loss(
     graphs: Iterable[Path], tokenizers: Mapping[str, Any], config: Mapping[str, Any], examples: Sequence[Example]
 ) -> float:
-    """Mean -ln p of a token of examples, line ends included, by graphs; nan without any."""
+    """Mean -ln p of a token of examples, line ends included, by graphs; nan without any.
+
+    Features stand behind the end of a source.
+    """
     sessions, losses = {path.stem: library("onnxruntime").InferenceSession(path) for path in graphs}, list[float]()
 
     def run(name: str, feeds: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,13 +162,15 @@ def _mean_loss(
         tokenizer = tokenizers.get(side) or tokenizers["text"]
         return [*tokenizer.encode(text), tokenizer.symbols.eos]
 
-    for example in examples:
-        source, target = ("", example) if isinstance(example, str) else example
+    for text, source, tags in examples:
         before = {f"state {name}": np.array([row], np.float32) for name, row in config.get("initial", {}).items()}
         if "encoder" in sessions:
-            before = run("encoder", {"ids": np.array(ids_of("source", source))})
+            ids, symbols = [*tags, *ids_of("source", source)], tokenizers["source"].symbols
+            end = ids.index(symbols.eos) + 1
+            features = {"features": np.array(ids[end:] or [symbols.eos])} if symbols.features else {}
+            before = run("encoder", {"ids": np.array(ids[:end]), **features})
         memory, last = {name: before.pop(name) for name in config["memory"]}, config["bos"]
-        for token in ids_of("target", target):
+        for token in ids_of("target", text):
             step = run("step", {**memory, **before, "ids": np.array([last])})
             before = {f"state {name}": step[f"next {name}"] for name in config["state"]}
             losses.append(-step["log_probs"][0, token])
