@@ -1,4 +1,4 @@
-"""CSV with a heading: columns by language, cells that hold line ends, and rows without both sides."""
+"""CSV with a heading and JSON lines: texts by language, cells that hold line ends, and rows without both sides."""
 
 from pathlib import Path
 
@@ -54,3 +54,17 @@ def test_other_columns_may_be_chosen(tmp_path: Path) -> None:
         assert entry[1:3] == ("Open", "Öffnen")
     with pytest.raises(DataError, match=r"a.csv:1 names no column for the source .en., but key, text, id"):
         list(read_entries(path, "csv", ("en", "de")))
+
+
+def test_json_lines_have_texts_by_language() -> None:
+    lines = [
+        '{"id": "0", "translation": {"de": "Öffnen", "en-US": "Open"}}',
+        "",
+        '{"translation": {"en": "a\\nb", "en-US": "c", "de": "d"}}',
+        '{"translation": {"en": " ", "de": "e"}}',
+        '{"translation": {"fr": "f", "en": 1}}',
+    ]
+    text = "\n".join(lines)
+    assert pairs_of("a.jsonl", text) == [("Open", "Öffnen"), ("a b", "d")]
+    assert pairs_of("a.json", text, ("de", "en")) == [("Öffnen", "Open"), ("d", "a b")]
+    assert skipped_of("a.jsonl", text) == [(4, Reason.UNTRANSLATED), (5, Reason.OTHER_LANGUAGES)]

@@ -13,7 +13,7 @@ from anaphora.formats.entries.html import Html
 from anaphora.formats.entries.markup import Markup
 from anaphora.formats.entries.po import Po
 from anaphora.formats.entries.subtitles import Subtitles
-from anaphora.formats.entries.table import Csv, languages_of_table
+from anaphora.formats.entries.table import Csv, json_entries, languages_of_table, translations_in_json
 from anaphora.formats.entries.tmx import Tmx, language_of
 from anaphora.formats.entries.xliff import Xliff
 from anaphora.formats.lines import read_unpacked
@@ -21,7 +21,7 @@ from anaphora.formats.tsv import PLAIN, Layout
 
 READERS: dict[str, type[Reader]] = {"tmx": Tmx, "xliff": Xliff, "po": Po, "html": Html, "subtitles": Subtitles}
 """Readers of formats whose gaps can be filled, by their names in ``formats.documents``."""
-KINDS = ("tmx", "xliff", "po", "csv")
+KINDS = ("tmx", "xliff", "po", "csv", "jsonl")
 """Files with entries of two languages."""
 
 
@@ -42,6 +42,8 @@ def read_entries(path: Path, kind: str, languages: tuple[str, str], layout: Layo
     """
     if kind == "csv":
         return Csv(str(path), languages, layout).read(_in_utf8(path, kind))
+    if kind == "jsonl":
+        return json_entries(_in_utf8(path, kind), str(path), languages)
     if not is_backward(path, kind, languages):
         return READERS[kind](str(path), languages).read(_in_utf8(path, kind))
     entries = READERS[kind](str(path), languages[::-1]).read(_in_utf8(path, kind))
@@ -65,6 +67,8 @@ def languages_in(path: Path, kind: str) -> tuple[str, ...]:
     pieces = islice(_in_utf8(path, kind), _LOOKED_AT)
     if kind == "csv":
         return languages_of_table(pieces, str(path))
+    if kind == "jsonl":
+        return tuple(next(translations_in_json(pieces, str(path)))[1])
     if kind == "po":
         catalogue = Po(str(path), ("", ""))
         next(catalogue.read(pieces), None)

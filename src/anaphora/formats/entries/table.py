@@ -1,7 +1,8 @@
-"""Comma-separated values with a heading that names the columns: commas, semicolons or tabs between them, cells quoted.
+"""Tables of pairs: comma-separated values with a heading that names the columns, and JSON lines.
 
-The columns are those that ``Layout.columns`` names, or else those that the heading calls by the languages (``en``,
-``en-US``, ``English``) or ``source`` and ``target``.
+Commas, semicolons or tabs stand between values, which may be quoted. The columns are those that ``Layout.columns``
+names, or else those that the heading calls by the languages (``en``, ``en-US``, ``English``) or ``source`` and
+``target``. JSON lines are those of Hugging Face data sets: ``{"translation": {"en": "..", "de": ".."}}``.
 """
 
 import re
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.entry import Entry, Reason, one_line, places_of
+from anaphora.formats.json_text import json_objects
 from anaphora.formats.lines import raw_lines
 from anaphora.formats.table_columns import SIDES, Column, TableColumns
 from anaphora.formats.table_rows import csv_records
@@ -61,6 +63,25 @@ class Csv:
 
 def _rows(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, list[str], str, str]]:
     return csv_records((line.decode() for _, line in raw_lines(pieces, name)), name)
+
+
+def translations_in_json(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the texts of each line by language; DataError, with the line, for what is no JSON object."""
+    for line, _, item in json_objects((line.decode() for _, line in raw_lines(pieces, name)), name):
+        texts = item.get("translation")
+        found = texts.items() if isinstance(texts, dict) else ()
+        yield line, {code: text if isinstance(text, str) else "" for code, text in found}
+
+
+def json_entries(pieces: Iterable[bytes], name: str, languages: tuple[str, str]) -> Iterator[Entry]:
+    """Yield the entries of JSON lines in UTF-8; errors as for ``translations_in_json``."""
+    for line, texts in translations_in_json(pieces, name):
+        places = (places_of([*texts], *sides) for sides in (languages, languages[::-1]))
+        pair = [one_line([*texts.values()][found[0]]) for found in places if found]
+        if len(pair) == 2 and all(pair):
+            yield Entry(line, pair[0], pair[1])
+        else:
+            yield Entry(line, "", "", Reason.UNTRANSLATED if len(pair) == 2 else Reason.OTHER_LANGUAGES)
 
 
 def languages_of_table(pieces: Iterable[bytes], name: str) -> tuple[str, ...]:
