@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from anaphora.errors import AnaphoraError, ConfigError, RunError
 from anaphora.inference.matrices import matrices_of
 from anaphora.kernels.compiled.gemm import has_gemm
 from anaphora.run import Run
-from anaphora.run.bundle import Bundle, BundlePrecision
+from anaphora.run.bundle import Bundle, BundlePrecision, write
 from anaphora.run.weights import kinds_of, parse
 from anaphora.tasks.runs import export_bundle, inference_of
 from tests.faults.damage import KINDS, Damage
@@ -111,6 +112,19 @@ def test_matrices_of_products_are_stored_as_products_read_them(bundles: Made, pr
         assert found.dtype.itemsize == ({"bf16": 2, "int8": 1}[precision] if name in matrices else 4)
     before = [array.tobytes() for name, array in own.items() if name not in matrices]
     assert before == [stored[f"weights/{name}"].tobytes() for name in own if name not in matrices]
+
+
+def test_bf16_is_rounded_to_the_nearest_number_and_halfway_to_the_even_one(bundles: Made, tmp_path: Path) -> None:
+    numbers, wanted = zip(
+        *((1 + 2**-8, 1), (1 + 3 * 2**-8, 1 + 2**-6), (-1 - 2**-8, -1), (1 + 2**-8 + 2**-23, 1 + 2**-7), (2**-134, 0)),
+        strict=True,
+    )
+    run, name = Run.open(bundles("translator", "bf16")[0]), "output.weight"
+    checkpoint = run.load()
+    shape = checkpoint.model[name].shape
+    weights = {**checkpoint.model, name: np.resize(np.array(numbers, np.float32), shape)}
+    write(tmp_path / "a.anaphora", run, inference_of(run), replace(checkpoint, model=weights), "bf16")
+    assert np.array_equal(Bundle.open(tmp_path / "a.anaphora").weights()[name], np.resize(wanted, shape))
 
 
 def test_a_file_of_the_run_that_predictions_need_is_in_it_and_no_other(bundle: Path) -> None:
