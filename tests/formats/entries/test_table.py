@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import DataError
+from anaphora.formats.documents import recognize
 from anaphora.formats.entries.entry import Reason
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.tsv import Layout
@@ -68,3 +69,8 @@ def test_json_lines_have_texts_by_language() -> None:
     assert pairs_of("a.jsonl", text) == [("Open", "Öffnen"), ("a b", "d")]
     assert pairs_of("a.json", text, ("de", "en")) == [("Öffnen", "Open"), ("d", "a b")]
     assert skipped_of("a.jsonl", text) == [(4, Reason.UNTRANSLATED), (5, Reason.OTHER_LANGUAGES)]
+
+
+def test_messages_of_a_program_in_json_are_no_pairs() -> None:
+    for text in ('{\n "translation": {\n  "en": "x"}}', '{"translation": {"title": "x"}}'):
+        assert not getattr(recognize(text.encode(), "a.json"), "reader", "")
