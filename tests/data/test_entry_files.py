@@ -146,6 +146,33 @@ def test_catalogues_in_both_languages_are_no_pairs(tmp_path: Path) -> None:
         assert any("(msgid)" in str(note) for note in notes) == warned
 
 
+def test_of_a_folder_of_catalogues_those_of_the_languages_are_read(tmp_path: Path) -> None:
+    for language in ("en", "pt", "pt_BR", "sr", "sr@latin", "de"):
+        (tmp_path / language).mkdir()
+        own = PO.replace("Language: de", f"Language: {language}")
+        (tmp_path / language / "django.po").write_text(own.replace('"PO"', f'"PO {language}"'))
+    for language, variety in (("pt", "pt_BR"), ("sr", ""), ("pt-BR", "")):
+        for sides in (("en", language), (language, "en")):
+            notes = list[Event]()
+            (tmp_path / "more.tsv").write_text("a\tb\n")
+            splits = translation_splits([tmp_path, tmp_path / "more.tsv"], *sides, report=notes.append)
+            pairs = {target if sides[0] == "en" else source for source, target in [*splits.train, *splits.valid]}
+            assert pairs == {f"PO {language.replace('-', '_')}", "b" if sides[0] == "en" else "a"}
+            left_out = {
+                note.text.split(" is left")[0] for note in notes if isinstance(note, Note) and " is left" in note.text
+            }
+            assert left_out == {f"{tmp_path / code / 'django.po'}" for code in ("en", variety) if code}
+
+
+def test_json_lines_of_pairs_may_be_the_splits_of_a_folder(tmp_path: Path) -> None:
+    for split in ("train", "validation", "test"):
+        (tmp_path / f"{split}.jsonl").write_text(f'{{"translation": {{"en": "{split}", "de": "von {split}"}}}}\n')
+    (tmp_path / "statistics.jsonl").write_text('{"pairs": 3}\n')
+    splits = translation_splits([tmp_path], "en", "de")
+    assert list(splits.train) == [("train", "von train")] and list(splits.valid) == [("validation", "von validation")]
+    assert list(splits.tests["test"]) == [("test", "von test")]
+
+
 def test_a_project_of_omegat_gives_its_memories_but_no_machine_translation(tmp_path: Path) -> None:
     files = {
         "project-omegat.tmx": tmx(("a", "A")),

@@ -6,6 +6,7 @@ translations, and no document.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from anaphora.data.corpora import EntryFile, PairFiles
@@ -35,6 +36,28 @@ def entry_file(path: Path, sides: tuple[str, str] = ("", ""), layout: Layout = P
     return None
 
 
+def entry_files(paths: Iterable[Path], sides: tuple[str, str], layout: Layout, report: Report) -> Iterator[EntryFile]:
+    """Yield the files of entries among those of a folder; errors as for ``entry_file``.
+
+    Of catalogues, those of the language that messages are in are left out beside translations of these, and those in a
+    variety of a language (``pt_BR``) where others are in exactly that; both are reported.
+    """
+    files = [file for path in paths if (file := entry_file(path, sides, layout))]
+    codes = [next(iter(languages_in(file.path, file.kind)), "") if file.kind == "po" else "" for file in files]
+    chosen = [places_of(codes, *sides), places_of(codes, *sides[::-1])]
+    english = min((side for side in (0, 1) if bare(sides[side]) == "en"), key=lambda side: len(sides[side]), default=0)
+    if all(chosen) and bare(sides[english]) == "en":
+        chosen[english] = []
+    for place, file in enumerate(files):
+        code = codes[place]
+        if place not in chain(*chosen) and (places_of([code], *sides) or places_of([code], *sides[::-1])):
+            report(
+                Note(f"{file.path} is left out, since its translations are in {code} and those of others fit better.")
+            )
+        else:
+            yield file
+
+
 def holds_pairs(path: Path) -> bool:
     """True if one file holds both sides of pairs: a table, a memory or a document of translators."""
     return path.is_file() and (path.name.lower().removesuffix(".gz").endswith(".tsv") or kind_of(path) in KINDS)
@@ -45,7 +68,13 @@ def entry_files_in(folder: Path) -> list[Path]:
     if is_project(folder):
         project = read_project(folder)
         return [*filter(Path.is_file, [project.saved]), *project.other_memories()]
-    return sorted(path for path in _visible(folder) if path.name.lower().removesuffix(".gz").endswith(ENDINGS))
+    return sorted(filter(_has_entries, _visible(folder)))
+
+
+def _has_entries(path: Path) -> bool:
+    """True for the name of a file of entries, and for JSON lines that are one."""
+    name = path.name.lower().removesuffix(".gz")
+    return name.endswith(ENDINGS) or (name.endswith((".jsonl", ".ndjson")) and kind_of(path) in KINDS)
 
 
 def _visible(folder: Path) -> Iterator[Path]:

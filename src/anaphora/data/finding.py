@@ -1,22 +1,22 @@
 """Files of each split, known by their names alone. A name counts without its ``.gz``."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
-from anaphora.data.entry_files import check_catalogues, entry_file, entry_files_in, stem_of
+from anaphora.data.corpora import AlignedFiles, EntryFile, PairFile, PairFiles
+from anaphora.data.entry_files import check_catalogues, entry_file, entry_files, entry_files_in, stem_of
 from anaphora.errors import DataError, refuse_os_errors
 from anaphora.events import Note, Report
 from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import PLAIN, Layout, has_two_columns
 from anaphora.wording import nearest
 
-VALIDATION_NAMES = ("val", "valid", "dev")
+VALIDATION_NAMES = ("val", "valid", "validation", "dev")
 """Names that a validation split may have, each as good as the others."""
 
 TEST_NAME = "test"
@@ -53,9 +53,11 @@ class Names:
         others = VALIDATION_NAMES if self.valid in VALIDATION_NAMES else ()
         return tuple(name for name in dict.fromkeys((self.valid, *others)) if name != self.train)
 
-    def validates(self, stem: str) -> bool:
-        """True for the name of a validation split, less its ending, or one that goes on after it: ``valid-web``."""
-        return any(re.match(rf"{re.escape(name)}(?:[-._]|$)", stem) for name in self.validation())
+    def split_of(self, stem: str) -> str:
+        """Return the name of the split of a file, by its name less its ending: ``valid-web``, ``test2016``."""
+        if any(re.match(rf"{re.escape(name)}(?:[-._]|$)", stem) for name in self.validation()):
+            return self.valid
+        return self.test if stem.startswith(self.test) else self.train
 
 
 USUAL = Names()
@@ -93,7 +95,7 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
         if path.is_file():
             if (file := _given_file(path, data, sides, names.layout)) is not None:
                 found.train.append(file)
-                if names.validates(stem_of(path)) or stem_of(path).startswith(names.test):
+                if names.split_of(stem_of(path)) != names.train:
                     report(Note(f"{path} is trained on: to keep it as a split, give its folder instead.", True))
             continue
         listing = _list(path, "a .tsv file")
@@ -115,30 +117,23 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
                 found.add_test(path, name, test)
             else:
                 report(Note(f"{path / name}.* lacks one of the sides {sides[0]} and {sides[1]} and is left out.", True))
-        _add_entries(found, entries, sides, names, has_train=bool(train))
+        if train:
+            entries = [file for file in entries if names.split_of(stem_of(file)) != names.train]
+        _add_entries(found, entry_files(entries, sides, names.layout, report), names)
+        if not found.train:
+            raise DataError(f"{path} should hold files to train on, but has those of other splits alone.")
     check_catalogues([*found.train, *found.valid, *chain(*found.tests.values())], sides, report)
     return found
 
 
-def _add_entries(
-    found: SplitFiles[PairFiles], files: Sequence[Path], sides: tuple[str, str], names: Names, *, has_train: bool
-) -> None:
-    """Add the files of entries of a folder, each to the split that its name begins with, else to the training split.
-
-    Where the folder has a training split in other files, only those of other splits are added.
-    """
-    for path in files:
-        validates, tests = names.validates(stem_of(path)), stem_of(path).startswith(names.test)
-        if (has_train and not (validates or tests)) or (file := entry_file(path, sides, names.layout)) is None:
-            continue
-        if validates:
-            found.valid.append(file)
-        elif tests:
-            found.add_test(path.parent, stem_of(path), file)
+def _add_entries(found: SplitFiles[PairFiles], files: Iterable[EntryFile], names: Names) -> None:
+    """Add files of entries, each to the split that its name begins with, else to the training split."""
+    for file in files:
+        split = names.split_of(stem_of(file.path))
+        if split == names.test:
+            found.add_test(file.path.parent, stem_of(file.path), file)
         else:
-            found.train.append(file)
-    if not found.train:
-        raise DataError(f"{files[0].parent} should hold files to train on, but has those of other splits alone.")
+            (found.train if split == names.train else found.valid).append(file)
 
 
 def find_texts(data: Sequence[Path], names: Names, report: Report) -> SplitFiles[Path]:

@@ -1,10 +1,10 @@
 """Meaning of ``--data``: the training, validation and test splits of a corpus, each file read through once.
 
-For translation a FOLDER holds line-aligned ``train.en`` and ``train.cs``, ``val.*`` (or ``valid.*``, ``dev.*``) and any
-``test*.*``, or these splits as ``.tsv`` files of two columns; a FILE is a ``.tsv`` to train on. Translation memories
-and documents of translators (``data.entry_files``) are FILES too, and a FOLDER may hold them. For language models a
-FOLDER holds ``train.txt``, ``valid.txt`` and ``test.txt`` (or ``ptb.train.txt`` and so on); a FILE is a text to train
-on. Anything may be gzipped, and several are put together.
+For translation a FOLDER holds line-aligned ``train.en`` and ``train.cs``, ``val.*`` (or ``valid.*``, ``validation.*``,
+``dev.*``) and any ``test*.*``, or these splits as ``.tsv`` files of two columns; a FILE is a ``.tsv`` to train on.
+Translation memories and documents of translators (``data.entry_files``) are FILES too, and a FOLDER may hold them. For
+language models a FOLDER holds ``train.txt``, ``valid.txt`` and ``test.txt`` (or ``ptb.train.txt`` and so on); a FILE is
+a text to train on. Anything may be gzipped, and several are put together.
 """
 
 from collections import Counter

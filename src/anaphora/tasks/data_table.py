@@ -27,7 +27,7 @@ class DataConfig(Config):
     train: str = "train"
     """Name of the training files."""
     valid: str = "val"
-    """Name of the validation files; "val" also finds valid and dev."""
+    """Name of the validation files; "val" also finds valid, validation and dev."""
     test: str = "test"
     """Prefix of the names of test files."""
 
