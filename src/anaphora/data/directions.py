@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 from anaphora.data.entry_files import entry_files_in, languages_of_entries, stem_of
@@ -39,10 +40,18 @@ def split_directions(path: str) -> tuple[str, str]:
 def directed_paths(data: Sequence[Path], usual: Direction, option: str = "--data") -> dict[Direction, list[Path]]:
     """Return the paths of each direction, in the order they are given; those that name none are in the ``usual`` one.
 
-    Raises ConfigError for two sides of one language, and where some paths name theirs and others do not.
+    Raises ConfigError for two sides of one language, where some paths name theirs and others do not, and where none
+    does and the ``usual`` direction is of several languages, with commas between.
     """
     named, found = [split_directions(str(path)) for path in data], dict[Direction, list[Path]]()
     for directions, path in named:
+        if not directions and "," in "".join(usual):
+            source, target = (code.replace(",", ", ") for code in usual)
+            example = "-".join(next(two for two in product(*(code.split(",") for code in usual)) if len({*two}) > 1))
+            raise ConfigError(
+                f"{path} names no pair of languages, but they are several ({source} to {target}): write the pair in "
+                f"front, as in {option} {example}={path}."
+            )
         if not directions and any(others for others, _ in named):
             codes, written, _ = path.partition("=")
             remedy = f"'{codes}' is no pair of codes such as es-gn" if written else f"write SOURCE-TARGET={path}"
