@@ -111,6 +111,16 @@ class Parent:
         languages = experiment.data.languages
         if self._mode != "extend" and experiment.extends_vocabulary:
             self._report_unknown(isinstance(experiment.text, Word), languages, train, report)
+        known, kept = (getattr(one.data, "directions", ()) for one in (self.begun, experiment))
+        if self._mode != "only" and len(known) > 1 and (lost := [pair for pair in known if pair not in kept]):
+            names = ", ".join(map("-".join, lost))
+            report(
+                Note(
+                    f"{self._path} also translates {names}, but there is no data for that here, so the new run forgets "
+                    f"it. To keep a pair, give its data too, with the pair in front (--data {'-'.join(lost[0])}=FILE).",
+                    warning=True,
+                )
+            )
         new, old = list(languages.values()), list(self.begun.data.languages.values())
         takes_sides = self._mode != "only" or not self.begun.text.one_vocabulary
         if takes_sides and len(set(new)) > 1 and new == old[::-1]:

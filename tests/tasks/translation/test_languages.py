@@ -188,6 +188,21 @@ def test_what_is_wrong_with_languages_is_one_sentence(
     assert "\n" not in str(caught.value)
 
 
+def test_pairs_that_a_new_run_forgets_are_told_with_a_remedy_that_works(
+    run: Path, data: list[Path], tmp_path: Path
+) -> None:
+    def warned(replay: float, *files: Path) -> str:
+        settings, events = [f'start.run="{run}"', "training.epochs=1", f"start.replay={replay}"], list[Event]()
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        train(read_experiment(TOML, "x.toml", settings, data=files), folder, events.append)
+        return "".join(event.text for event in events if isinstance(event, Note) and event.warning)
+
+    assert "also translates xx-yy, yy-xx, but" in warned(0, data[1])
+    with pytest.raises(ConfigError, match="cannot be replayed: leave --replay out, and give the data of all pairs"):
+        warned(0.5, data[1])
+    assert not warned(0, *data)
+
+
 def test_a_vocabulary_without_a_tag_is_refused(run: Path, data: list[Path], tmp_path: Path) -> None:
     one = read_experiment(TOML, "x.toml", ["training.epochs=1"], data=[data[1]])
     train(one, tmp_path / "one")

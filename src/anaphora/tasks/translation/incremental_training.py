@@ -201,7 +201,7 @@ def old_runs(experiment: TranslationExperiment) -> list[OldRun]:
     """Find and check the run that an experiment starts from, and those that it started from in turn.
 
     The last one started from nothing: its held-out pairs are the old ones. Raises ConfigError where one is no
-    translator of the same languages, DataError where its data is gone.
+    translator of the same two languages, DataError where its data is gone.
     """
     path = Path(experiment.start.run)
     older = experiment_of(path)
@@ -209,6 +209,11 @@ def old_runs(experiment: TranslationExperiment) -> list[OldRun]:
         raise ConfigError(
             f"start.replay draws from the pairs of a translator of sentences, but {path} is a run of the "
             f"task '{older.task}': name another run, or leave start out."
+        )
+    if len(older.data.directions) > 1:
+        raise ConfigError(
+            f"{path} translates several pairs of languages, which cannot be replayed: leave --replay out, and give the "
+            f"data of all pairs to keep, each with its pair in front (--data SOURCE-TARGET=FILE)."
         )
     then, now = (f"from '{one.data.source}' to '{one.data.target}'" for one in (older, experiment))
     if then != now:
