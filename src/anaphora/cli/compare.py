@@ -43,7 +43,7 @@ def run(
 
     lines, data = texts.given(task_at(runs[0]))
     lines = lines and lines._replace(lines=[*lines.lines])
-    request = Request(texts.pairs, lines, data, SearchOptions(beam, length_penalty), keep=False)
+    request = Request(texts.pairs, lines, data, SearchOptions(beam, length_penalty), keep=False, to=texts.to)
     with listening() as report:
         table = compare_runs(runs, request, report, samples=samples, seed=seed)
     with writing(output) as write:

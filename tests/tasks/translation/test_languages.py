@@ -1,5 +1,7 @@
 """One translator for several languages: a tag decides which, and every verb knows its pair of languages."""
 
+import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -7,6 +9,7 @@ from random import Random
 import pytest
 
 import anaphora
+from anaphora.cli.app import main
 from anaphora.errors import AnaphoraError, ConfigError, DataError
 from anaphora.events import Event, Note, Skipped
 from anaphora.experiment.reading import read_experiment
@@ -110,6 +113,13 @@ def test_every_pair_is_evaluated_by_itself(run: Path, data: list[Path]) -> None:
     one = Request(keep=False, to="zz")
     [scored] = task_of(experiment).evaluate([run], one, lambda event: None).scored
     assert list(scored.results) == ["xx-zz test"] and not scored.means
+
+
+def test_one_pair_of_two_runs_is_compared(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = shutil.copytree(run, tmp_path / "other")
+    assert main(["compare", str(run), str(other), "--to", "zz", "--json"]) == 0
+    assert {row["text"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"xx-zz test"}
+    assert main(["compare", str(run), str(other), "--to", "qq"]) == 2
 
 
 def test_a_server_lists_every_pair_each_with_its_memory(run: Path) -> None:

@@ -184,19 +184,18 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
             f"Two translators are compared on one text, but {paths[0]} translates {data[0].source} to {data[0].target} "
             f"and {paths[1]} {data[1].source} to {data[1].target}: evaluate each alone."
         )
+    to = choose_direction(data[0].directions, request.to)[1] if request.to else ""
     if request.pairs:
         texts: Mapping[str, Iterable[Pair]] = {request.pairs[0].name: AlignedFiles(*request.pairs)}
     elif request.data:
         texts = _given_data(request.data, request.to, data[0])
     else:
         own = own_splits(paths[0], experiment, pair_splits, "--source and --reference", report)
-        texts = {name: part for name, part in own.items() if request.to in ("", part.languages[1])}
-        if not texts:
-            choose_direction(data[0].directions, request.to)
+        texts = {name: part for name, part in own.items() if to in ("", part.languages[1])}
 
     def score(translator: TranslationPredictor, text: DigestedText[Pair]) -> TranslationScores:
         if translator.directions:
-            translator = translator.with_languages(text.languages[1] or request.to, text.languages[0])
+            translator = translator.with_languages(text.languages[1] or to, text.languages[0])
         return score_translations(translator, text, experiment, request.search, report)
 
     def digest() -> dict[str, DigestedText[Pair]]:
