@@ -17,6 +17,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.serving.refusal import bad
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.tm_lookup import adaptation_to
+from anaphora.text.language import plain_code
 from anaphora.text.tokenizer import UNK
 
 _SAME = (("zh", "zh-Hans"), ("zt", "zh-Hant"), ("pb", "pt-BR"), ("iw", "he"), ("no", "nb"), ("in", "id"))
@@ -35,20 +36,16 @@ def known_as(code: str, known: Collection[str]) -> str | None:
     Case and ``_`` for ``-`` make no difference, and old or other codes of the same language are understood. Where
     there is no model for a region ("en-GB"), the language without it is meant ("en"), and the other way round.
     """
-    asked = _plain(code)
-    codes = {_plain(one): one for one in known}
+    asked = plain_code(code)
+    codes = {plain_code(one): one for one in known}
     for wanted in (asked, *_other_names(asked), asked.split("-")[0], *_other_names(asked.split("-")[0])):
         if wanted in codes:
             return codes[wanted]
     return next((codes[one] for one in sorted(codes) if one.split("-")[0] == asked), None)
 
 
-def _plain(code: str) -> str:
-    return code.strip().replace("_", "-").lower()
-
-
 def _other_names(plain: str) -> list[str]:
-    pairs = [(_plain(one), _plain(other)) for one, other in _SAME]
+    pairs = [(plain_code(one), plain_code(other)) for one, other in _SAME]
     return [other for one, other in pairs if one == plain] + [one for one, other in pairs if other == plain]
 
 

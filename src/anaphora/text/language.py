@@ -23,16 +23,23 @@ _TWO_LETTERS = dict(entry.split(":", 1) for entry in _THREE_LETTERS.split())
 
 def bare(language: str) -> str:
     """Return the language alone, by its shorter code: ``zh`` of ``zh_Hans`` and ``zho``."""
-    code = language.replace("_", "-").split("-")[0].lower()
+    code = plain_code(language).split("-")[0]
     return _TWO_LETTERS.get(code, code)
+
+
+def plain_code(code: str) -> str:
+    """Return a code as codes are compared: in lower case, with hyphens."""
+    return code.strip().replace("_", "-").lower()
 
 
 def choose_direction(known: Sequence[tuple[str, str]], target: str = "", source: str = "") -> tuple[str, str]:
     """Return the languages of source and target that are asked for, the source empty where several are possible.
 
-    Raises ConfigError for languages that are not ``known``, and where several targets are and none is asked for.
+    Case and ``_`` for ``-`` make no difference. Raises ConfigError for languages that are not ``known``, and where
+    several targets are and none is asked for.
     """
-    found = [two for two in known if source in ("", two[0]) and target in ("", two[1])]
+    asked = plain_code(source), plain_code(target)
+    found = [two for two in known if all(one in ("", plain_code(own)) for one, own in zip(asked, two, strict=True))]
     listed = ", ".join(map("-".join, known))
     if not found:
         raise ConfigError(f"There is no translation {source or '*'}-{target or '*'} here: name one of {listed}.")

@@ -22,6 +22,7 @@ from anaphora.tasks.evaluation import Request
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import export_bundle
 from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.text.language import choose_direction
 from tests.experiment.runs import assert_resumes
 
 TOML = """
@@ -89,6 +90,13 @@ def test_the_tag_decides_the_language(run: Path, tmp_path: Path) -> None:
             translator.translate(["sun"])
         with pytest.raises(ConfigError, match=r"no translation \*-qq here: name one of xx-yy, yy-xx, xx-zz"):
             translator.translate(["sun"], to="qq")
+
+
+@pytest.mark.parametrize("code", ["pt_BR", "pt-BR", "pt-br", "PT_BR"])
+def test_case_and_hyphens_of_a_language_make_no_difference(code: str) -> None:
+    known = [("en", "pt_BR"), ("en", "pt"), ("sr-Latn", "pt")]
+    assert choose_direction(known, code) == ("en", "pt_BR")
+    assert choose_direction(known, source="sr_latn") == ("sr-Latn", "pt")
 
 
 def test_each_pair_has_its_own_lengths(run: Path) -> None:
