@@ -130,6 +130,14 @@ def test_one_pair_of_two_runs_is_compared(run: Path, tmp_path: Path, capsys: pyt
     assert main(["compare", str(run), str(other), "--to", "qq"]) == 2
 
 
+def test_a_document_needs_one_pair(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "yy.po").write_text('msgid ""\nmsgstr "Language: yy\\n"\n\nmsgid "sun"\nmsgstr ""\n')
+    assert main(["translate", str(run), str(tmp_path / "yy.po")]) == 2
+    assert "translates xx-yy, yy-xx, xx-zz: name the language" in capsys.readouterr().err
+    assert main(["translate", str(run), str(tmp_path / "yy.po"), "--to", "yy"]) == 0
+    assert 'msgstr "yysun"' in capsys.readouterr().out
+
+
 def test_a_server_lists_every_pair_each_with_its_memory(run: Path) -> None:
     served = Translators.load([run], memory=True, learns=True)
     try:
