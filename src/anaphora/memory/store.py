@@ -60,7 +60,7 @@ class Store:
         """
         self.path = folder / (f"memory.{pair}.sqlite" if pair else NAME)
         self._lock = threading.RLock()
-        self._check_file(create)
+        self._check_file(pair, create=create)
         with self._faults(), ExitStack() as opened:
             self._database = opened.enter_context(closing(self._open(create)))
             self._check_content(create)
@@ -163,13 +163,16 @@ class Store:
                 raise
             self._database.commit()
 
-    def _check_file(self, create: bool) -> None:
+    def _check_file(self, pair: str, *, create: bool) -> None:
         """Raise RunError where SQLite would wait for, follow or remove what is not a file of ours."""
         run = self.path.parent
         if run.is_file():
             raise RunError(f"{run} is a file, which has no translation memory: give the run folder.")
         if not create and not os.path.lexists(self.path):
-            raise RunError(f"{run} has no translation memory: add segments with anaphora memory {run} add FILE.")
+            of, how = (f" of {pair}", ", with the same --to and --source") if pair else ("", "")
+            raise RunError(
+                f"{run} has no translation memory{of}: add segments with anaphora memory {run} add FILE{how}."
+            )
         for path in (self.path.with_name(f"{self.path.name}{ending}") for ending in _ENDINGS):
             if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
                 raise RunError(f"{path} should be a regular file, but is a link, a folder or a pipe: move it away.")

@@ -10,7 +10,7 @@ import pytest
 
 import anaphora
 from anaphora.cli.app import main
-from anaphora.errors import AnaphoraError, ConfigError, DataError
+from anaphora.errors import AnaphoraError, ConfigError, DataError, RunError
 from anaphora.events import Event, Note, Skipped
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
@@ -136,6 +136,11 @@ def test_a_document_needs_one_pair(run: Path, tmp_path: Path, capsys: pytest.Cap
     assert "translates xx-yy, yy-xx, xx-zz: name the language" in capsys.readouterr().err
     assert main(["translate", str(run), str(tmp_path / "yy.po"), "--to", "yy"]) == 0
     assert 'msgstr "yysun"' in capsys.readouterr().out
+
+
+def test_a_memory_that_is_missing_is_named_by_its_pair(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"memory of xx-yy: .* add FILE, with the same --to and --source"):
+        Memory(tmp_path, pair="xx-yy")
 
 
 def test_a_server_lists_every_pair_each_with_its_memory(run: Path) -> None:
