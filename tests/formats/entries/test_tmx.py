@@ -4,7 +4,7 @@ import pytest
 
 from anaphora.formats.entries.entry import Reason
 from anaphora.formats.entries.tmx import tmx_lines
-from tests.formats.entries.filling import filled_text, pairs_of, skipped_of
+from tests.formats.entries.filling import fill_each, filled_text, pairs_of, read_document, skipped_of
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="en"/><body>\n'
 
@@ -104,3 +104,15 @@ def test_pairs_that_are_written_are_read_back() -> None:
     pairs = [("a < b & c", '"d"'), ("two words", "\u0001zwei\uffff Wörter"), ("日本", "𝔘 ]]>")]
     found = pairs_of("a.tmx", "\n".join(tmx_lines(pairs, ("en", "de"))))
     assert found == [pairs[0], ("two words", "zwei  Wörter"), pairs[2]]
+
+
+@pytest.mark.parametrize(
+    ("name", "gap", "written"),
+    [
+        ("a.tmx", tmx(tuv("en", "Open it")), 'xml:lang="sr-Latn"'),
+        ("a.html", '<p lang="en">Open it</p>', 'lang="sr-Latn"'),
+    ],
+)
+def test_codes_are_written_with_hyphens(name: str, gap: str, written: str) -> None:
+    assert written in fill_each(read_document(name, gap, ("en", "sr_Latn")), {0: "Otvori"}).decode()
+    assert 'xml:lang="sr-Latn"' in "".join(tmx_lines([("a", "b")], ("en", "sr_Latn")))

@@ -215,7 +215,8 @@ class Reader:
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
         """Of a file that messages call ``name``, in the ``languages`` of source and target."""
-        self.name, (self.source, self.target) = name, languages
+        self.name = name
+        self.source, self.target = (code.replace("_", "-") for code in languages)  # as BCP 47 writes codes
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         """Return the entries of a file in UTF-8; DataError, with the line, for what is not in its format."""

@@ -103,7 +103,7 @@ def tmx_lines(pairs: Iterable[tuple[str, str]], languages: tuple[str, str]) -> I
     Line ends inside of texts are escaped.
     """
     yield '<?xml version="1.0" encoding="UTF-8"?>'
-    source, target = (f'"{escape(language)}"' for language in languages)
+    source, target = (f'"{escape(language.replace("_", "-"))}"' for language in languages)
     yield (
         f'<tmx version="1.4"><header creationtool="anaphora" creationtoolversion="{VERSION}" segtype="sentence" '
         f'o-tmf="anaphora" adminlang="en" srclang={source} datatype="plaintext"/><body>'
