@@ -89,6 +89,8 @@ def test_the_only_pair_of_a_folder_is_what_is_trained_on(tmp_path: Path) -> None
     [
         ("a.tsv", "fr\ten", PLAIN, ("fr", "en")),
         ("a.tsv", "English\tCzech", PLAIN, ("en", "cs")),
+        ("a.tsv", "Georgian\tSwahili text", PLAIN, ("ka", "sw")),
+        ("a.csv", "Quechua,Northern Sami", PLAIN, ("qu", "se")),
         ("a.tsv", "A man.\tUn homme.", PLAIN, None),
         ("a.tsv", "id\tfr\ten", Layout(("en", "fr")), ("en", "fr")),
         ("a.csv", "ID,en,Deutsch", PLAIN, ("en", "de")),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from anaphora.data.corpora import StringFile
 from anaphora.errors import DataError
 from anaphora.formats.strings import holds_strings, recognize, string_lines
+from anaphora.formats.tsv import HEADING
 
 from .conftest import Written
 
@@ -127,6 +128,14 @@ TABLES = [
     ("a.json", '{"colour": "color",\n"a, b": "x \\"y\\""}', PAIRS),
     ("a.json", '{"target": "color", "source": "colour"}\n{"source": "a, b", "target": "x \\"y\\""}\n', PAIRS),
 ]
+
+
+@pytest.mark.parametrize("heading", ["en\tka", "English\tGeorgian"])
+def test_a_heading_of_languages_is_told(heading: str, written: Written) -> None:
+    rejected = list[tuple[int, str]]()
+    file = StringFile.of(written("a.tsv", f"{heading}\nsun\tmze\n"))
+    assert [row.source for row in file.rows(lambda *row: rejected.append(row))] == ["sun"]
+    assert rejected == [(1, HEADING)]
 
 
 @pytest.mark.parametrize(("file", "content", "expected"), TABLES)

@@ -120,7 +120,8 @@ class StringFile(PairFile):
 
     def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
         """Return the pairs with their lines; DataError for a line that is not in the format."""
-        return self.format.read(string_lines(lines_of(self.path), str(self.path), self.table), str(self.path))
+        lines = string_lines(lines_of(self.path), str(self.path), self.table, rejected)
+        return self.format.read(lines, str(self.path))
 
 
 @dataclass(frozen=True)

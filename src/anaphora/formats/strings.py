@@ -23,7 +23,8 @@ from anaphora.formats.json_text import any_json, json_document
 from anaphora.formats.lines import read_lines
 from anaphora.formats.table_columns import TableColumns, is_heading
 from anaphora.formats.table_rows import TableRow, is_table, table_rows
-from anaphora.formats.tsv import Row
+from anaphora.formats.tsv import HEADING, Rejected, Row, ignore
+from anaphora.text.scripts import CODES
 from anaphora.wording import inflect
 
 SIDES = ("source", "target", "features")
@@ -54,10 +55,13 @@ def lines_of(path: Path) -> Iterator[str]:
     return read_lines(path, any_format=is_table(path.name, *TABLE_ENDINGS))
 
 
-def string_lines(lines: Iterable[str], file: str, columns: TableColumns = STRINGS) -> Iterator[str]:
+def string_lines(
+    lines: Iterable[str], file: str, columns: TableColumns = STRINGS, rejected: Rejected = ignore
+) -> Iterator[str]:
     """Yield the lines of a file, that of a heading empty; of CSV and JSON lines each row with tabs between its cells.
 
-    Of JSON objects, these are source, target and perhaps features alone. Raises DataError with its line for a row that
+    Of JSON objects, these are source, target and perhaps features alone. ``rejected`` receives a heading that names
+    languages. Raises DataError with its line for a row that
     is no pair.
 
         "color";"colour"                                    rows of CSV, perhaps below a heading
@@ -71,8 +75,12 @@ def string_lines(lines: Iterable[str], file: str, columns: TableColumns = STRING
         place = f"{file}:{row.number}"
         cells = row.cells if row.separator else _strings(row, place, columns)
         is_first, width = not width, width or len(cells)
-        if is_first and cells and row.separator and (sides_in(row, place, columns)[1] or is_heading(cells)):
-            cells = []
+        if is_first and cells and row.separator:
+            if sides_in(row, place, columns)[1]:
+                cells = []
+            elif is_heading(cells) or (len(cells) == len({*cells}) == 2 and CODES.issuperset(cells)):
+                cells = []
+                rejected(row.number, HEADING)
         missing = 0 if row.separator else width - len(cells)  # features, of arrays
         yield from [""] * (row.number - last - 1)
         yield "\t".join([*(cell.translate(_SPACES) for cell in cells), *[""] * missing])

@@ -5,19 +5,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from anaphora.errors import DataError
+from anaphora.text.language import NAMES
 from anaphora.wording import inflect, nearest
 
 _NAMES = """
-    english:en german:de french:fr spanish:es italian:it portuguese:pt dutch:nl czech:cs polish:pl russian:ru
-    ukrainian:uk turkish:tr arabic:ar hebrew:he hindi:hi chinese:zh japanese:ja korean:ko greek:el finnish:fi
-    swedish:sv danish:da norwegian:no hungarian:hu romanian:ro bulgarian:bg
     deutsch:de français:fr español:es castellano:es italiano:it português:pt nederlands:nl čeština:cs česky:cs polski:pl
     русский:ru українська:uk türkçe:tr العربية:ar عربي:ar עברית:he हिन्दी:hi 中文:zh 日本語:ja 한국어:ko ελληνικά:el
     suomi:fi svenska:sv dansk:da norsk:no magyar:hu română:ro български:bg
     englisch:en französisch:fr spanisch:es italienisch:it anglais:en allemand:de espagnol:es italien:it inglés:en
     alemán:de francés:fr
 """
-_CODES = dict(entry.split(":", 1) for entry in _NAMES.split())
+_CODES = {name.casefold(): code.casefold() for code, name in NAMES.items()}
+_CODES |= dict(entry.split(":", 1) for entry in _NAMES.split())
 """Codes of languages by their names in English, in the language itself, and some in German, French and Spanish."""
 SIDES = ("source", "src", "sentence1"), ("target", "tgt", "trg", "sentence2")
 """Names of the two sides in headings."""

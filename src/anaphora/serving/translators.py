@@ -1,8 +1,6 @@
 """The translators of a server, by their languages, and the codes of languages as clients write them."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +15,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.serving.refusal import bad
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.tm_lookup import adaptation_to
-from anaphora.text.language import plain_code
+from anaphora.text.language import NAMES, plain_code
 from anaphora.text.tokenizer import UNK
 
 _SAME = (("zh", "zh-Hans"), ("zt", "zh-Hant"), ("pb", "pt-BR"), ("iw", "he"), ("no", "nb"), ("in", "id"))
@@ -26,8 +24,7 @@ _SAME = (("zh", "zh-Hans"), ("zt", "zh-Hant"), ("pb", "pt-BR"), ("iw", "he"), ("
 
 def name_of(code: str) -> str:
     """Return the English name of a language; the code itself for one without a two-letter code."""
-    names = _names()
-    return names.get(code) or names.get(code.split("-")[0]) or code
+    return NAMES.get(code) or NAMES.get(code.split("-")[0]) or code
 
 
 def known_as(code: str, known: Collection[str]) -> str | None:
@@ -47,12 +44,6 @@ def known_as(code: str, known: Collection[str]) -> str | None:
 def _other_names(plain: str) -> list[str]:
     pairs = [(plain_code(one), plain_code(other)) for one, other in _SAME]
     return [other for one, other in pairs if one == plain] + [one for one, other in pairs if other == plain]
-
-
-@cache
-def _names() -> dict[str, str]:
-    table = files("anaphora.serving").joinpath("languages.tsv").read_text("utf-8")
-    return dict(line.split("\t") for line in table.splitlines())
 
 
 Nearest = Callable[[str, str], list[list[dict[str, Any]]]]

@@ -1,8 +1,14 @@
 """Codes of languages, which may name a region or a script: ``pt-BR``, ``zh_Hans``."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from anaphora.errors import ConfigError
+
+NAMES = dict(
+    row.split("\t") for row in Path(__file__).with_name("languages.tsv").read_text(encoding="utf-8").splitlines()
+)
+"""Names of languages in English by their codes (ISO 639-1)."""
 
 _UNSPACED = frozenset(("bo", "ja", "km", "lo", "my", "th", "yue", "zh"))
 """Languages that set no space between words."""
