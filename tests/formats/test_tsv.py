@@ -75,6 +75,16 @@ def test_a_heading_with_the_target_first_is_refused_unless_columns_are_chosen(he
     assert [row[1:3] for row in rows] == [("b", "a")]
 
 
+@pytest.mark.parametrize("name", ["fr-en.tsv", "Ted_fr2en.tsv"])
+def test_a_name_with_the_target_first_is_refused_unless_columns_are_chosen(name: str, written: Written) -> None:
+    path = written(name, "a\tb\n")
+    with pytest.raises(DataError, match=r"is named fr-en, but .* set data\.columns = \[2,1\] where fr comes first"):
+        list(read_pairs(path, sides=CODES))
+    assert [row[1:3] for row in read_pairs(path, Layout((2, 1)), sides=CODES)] == [("b", "a")]
+    for other in "en-fr.tsv", "fr-en-fr.tsv", "afr-en.tsv":
+        assert [row[1:3] for row in read_pairs(written(other, "a\tb\n"), sides=CODES)] == [("a", "b")]
+
+
 def test_a_column_that_the_first_line_does_not_name_is_refused(written: Written) -> None:
     path = written("pairs.tsv", "id\ttext\n1\ta\n")
     with pytest.raises(DataError, match=r"pairs\.tsv:1 should have columns 'text' and 'French', but has 2 columns"):

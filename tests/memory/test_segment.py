@@ -24,3 +24,12 @@ def test_a_table_has_segments_and_pairs_without_text_are_skipped(tmp_path: Path)
     (tmp_path / "a.md").write_text("text\n")
     with pytest.raises(DataError, match="should be TMX, PO, XLIFF, CSV or TSV"):
         list(segments_in(tmp_path / "a.md", ("en", "de")))
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "target"),
+    [("en-ka.tsv", "", "sun"), ("a.tsv", "en\tka\n", "sun"), ("en-ka.tsv", "ka\ten\n", "mze")],
+)
+def test_a_table_is_read_in_either_direction(name: str, first: str, target: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(f"{first}sun\tmze\n")
+    assert [one.target for one in segments_in(tmp_path / name, ("ka", "en"))] == [target]

@@ -4,6 +4,7 @@ Empty columns at the end of a line do not count, and a first line that names its
 """
 
 import csv
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -91,6 +92,16 @@ def languages_of_heading(path: Path, layout: Layout = PLAIN) -> tuple[str, str]:
     return (names[0], names[1]) if len(names) == 2 and names[0] != names[1] else ("", "")
 
 
+def is_named_backward(path: Path, sides: tuple[str, str]) -> bool:
+    """True if the name of a file has the two languages in the other order alone, as ``en-ka.tsv`` has ka and en."""
+    first, second = map(re.escape, sides)
+    found = (
+        re.search(f"(?<![A-Za-z]){one}(-|-to-|2){other}(?![A-Za-z])", path.name)
+        for one, other in ((second, first), (first, second))
+    )
+    return all(sides) and sides[0] != sides[1] and [*map(bool, found)] == [True, False]
+
+
 def read_pairs(
     path: Path,
     layout: Layout = PLAIN,
@@ -104,8 +115,8 @@ def read_pairs(
     That is ``HEADING`` for a first line that names the columns, else how many columns there are; ``sides`` are the
     languages of source and target, and ``choice`` is how errors say that two columns are chosen.
 
-    Raises DataError as ``read_lines`` does, for a first line that has none of the names in ``layout`` or names the
-    target first, and when no line at all has the columns that ``layout`` asks for.
+    Raises DataError as ``read_lines`` does, for a first line that has none of the names in ``layout``, for one or a
+    file name that has the target first, and when no line at all has the columns that ``layout`` asks for.
     """
     found = wrong = 0
     example = ""
@@ -121,7 +132,13 @@ def read_pairs(
                     f"{choice.format('2,1')}, or swap the languages."
                 )
             rejected(number, HEADING)
-        elif len(cells) == 2:
+            continue
+        if number == 1 and layout.columns is None and is_named_backward(path, sides):
+            raise DataError(
+                f"{path} is named {sides[1]}-{sides[0]}, but is to be read from {sides[0]} to {sides[1]}: set "
+                f"{choice.format('2,1')} where {sides[1]} comes first, or name its columns in a first line."
+            )
+        if len(cells) == 2:
             found += 1
             yield Row(number, cells[0], cells[1], trimmed)
         else:

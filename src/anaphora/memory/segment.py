@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.json_text import attributes
-from anaphora.formats.tsv import ignore, read_pairs
+from anaphora.formats.tsv import PLAIN, Layout, ignore, is_named_backward, languages_of_heading, read_pairs
 
 
 class Segment(NamedTuple):
@@ -109,7 +109,10 @@ def _pairs(path: Path, languages: tuple[str, str], skipped: Callable[[int, str],
     if kind in KINDS:
         rows = ((one.line, one.source, one.target, one.skipped) for one in read_entries(path, kind, languages))
     elif path.name.lower().removesuffix(".gz").endswith((".tsv", ".txt")):
-        rows = ((one.line, one.source, one.target, "") for one in read_pairs(path, sides=languages, rejected=skipped))
+        heading = languages_of_heading(path)
+        backward = heading == languages[::-1] or (heading != languages and is_named_backward(path, languages))
+        pairs = read_pairs(path, Layout((2, 1)) if backward else PLAIN, sides=languages, rejected=skipped)
+        rows = ((one.line, one.source, one.target, "") for one in pairs)
     else:
         raise DataError(f"{path} should be TMX, PO, XLIFF, CSV or TSV, which have pairs: convert it to one of them.")
     for line, source, target, why in rows:
