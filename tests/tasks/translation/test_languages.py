@@ -199,6 +199,7 @@ def test_a_table_whose_first_line_names_languages_has_several_directions(tmp_pat
         (["xx-yy={0}"], ["data.source=qq"], "names languages before its files .* leave source out"),
         (["xx-yy={0}"], ['data.synthetic=["xx-zz={0}"]'], "The data is in xx-yy: name one of them in front"),
         (["xx-yy={0}", "xx-zz={1}"], ['data.synthetic=["{0}"]'], "name one of them in front of the files of --synth"),
+        (["xx-yy={0}"], ['data.synthetic=["xx-yy={0}.tsv"]'], "--synthetic should be .* no .*yy.tsv: check the path"),
         (["xx-yy={0}", "xx-zz={1}"], ["data.shuffle_window=5"], "shuffle_window is for real pairs in one direction"),
         (["xx-yy,yy-xx={2}"], [], "has one direction: call its columns yy and xx in a first line"),
         (["{1}"], ["data.source=xx,yy", "data.target=yy,xx,zz"], "names no pair of languages, .* --data xx-yy=.*/zz"),

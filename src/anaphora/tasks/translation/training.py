@@ -12,11 +12,12 @@ import torch
 from anaphora.data.buckets import LARGE, WINDOW
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Pair, PairCorpus
+from anaphora.data.directions import split_directions
 from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.mixture import Mixture
 from anaphora.data.pairs import PairBatches, pair_fields, scored_batches
 from anaphora.data.ragged import Ragged
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Note, RemarkedMetrics, Report
@@ -212,6 +213,9 @@ class TranslationJob(TranslatorJob):
         if experiment.training.metric == "bleu":
             for _, target in experiment.data.directions:
                 metric_of("BLEU", target, experiment.evaluation.conditions)
+        paths = (Path(split_directions(file)[1]) for file in experiment.data.synthetic)
+        if missing := next((path for path in paths if not path.exists()), None):
+            raise DataError(f"--synthetic should be a file or a folder, but there is no {missing}: check the path.")
         super().__init__(experiment, report)
         fraction, seed = experiment.data.placeholders, experiment.training.seed
         if fraction:
