@@ -25,7 +25,8 @@ def test_columns_by_number_or_name(columns: str, tiny_translator: Path, cli: Cli
     cli("train", *data, columns, "--run", "run", "--set", "training.epochs=1")
     cli("translate", "run", table)
     for other, said in {
-        "1": "data.columns should be two, that of the source and that of the target: numbers from 1, or names",
+        "1": "--columns (data.columns) should be two, that of the source and that of the target: numbers from 1",
+        "2,2": "--columns (data.columns) names one column twice: name two, that of the source and",
         "English,German": "table.tsv:1 should have columns 'English' and 'German', but has 3 columns (id, French",
     }.items():
         assert said in cli.refuse("train", *data, other, "--run", "other")

@@ -67,9 +67,15 @@ class DataConfig(Config):
 
 COLUMNS = Conflict(
     lambda data: bool(data.columns) and (len(data.columns) not in data.sides or not all(map(_is_column, data.columns))),
-    "{at}columns should be {table.sides_named}: numbers from 1, or names",
+    "--columns ({at}columns) should be {table.sides_named}: numbers from 1, or names",
 )
 """Other columns of a table than there are sides."""
+TWICE = Conflict(
+    lambda data: len({*data.columns}) < len(data.columns),
+    "--columns ({at}columns) names one column twice: name {table.sides_named}",
+    written=True,
+)
+"""A column of a table for two sides."""
 
 
 class TableData(DataConfig):
@@ -82,7 +88,7 @@ class TableData(DataConfig):
     """All columns of the training table by name, or by number where it has no heading; other tables are compared with
     it. Chosen by the data."""
 
-    conflicts: ClassVar[tuple[Conflict, ...]] = (COLUMNS,)
+    conflicts: ClassVar[tuple[Conflict, ...]] = (COLUMNS, TWICE)
     usual_columns: ClassVar[tuple[tuple[str, ...], ...]] = ()
     """Names that headings often have for input, output and others."""
     sides: ClassVar[tuple[int, ...]] = (2,)
@@ -123,7 +129,7 @@ class PairData(PairsData):
     """Leave pairs out of training: "near-duplicates" (all but the first), "length-ratio" (over three times the usual
     one), "script" (no letter of the language's scripts), "copies" (both sides the same)."""
 
-    conflicts: ClassVar[tuple[Conflict, ...]] = (COLUMNS,)
+    conflicts: ClassVar[tuple[Conflict, ...]] = (COLUMNS, TWICE)
     sides: ClassVar[tuple[int, ...]] = (2,)
     sides_named: ClassVar[str] = "two, that of the source and that of the target"
 

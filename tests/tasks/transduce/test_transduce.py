@@ -150,7 +150,7 @@ def test_faults_of_the_data_end_with_one_sentence(data: Path) -> None:
         return said.splitlines()[-1]
 
     assert f"{file}:3 should have 2 columns, but has 3" in refused("a\tAA\nb\tB\nc\tK\tx\n" + whole)
-    assert "data.columns should be two or three" in refused(whole, "data.columns=[1]")
+    assert "data.columns) should be two or three" in refused(whole, "data.columns=[1]")
     assert "no pair of train has 3 characters in common" in refused(whole, "data.hallucinate=9")
     assert "guided_alignment" in refused(whole, 'guided_alignment={kind="file", file="x"}')
 
@@ -176,7 +176,7 @@ def test_columns_are_named_where_their_order_differs(tmp_path: Path) -> None:
     warned = shown("predict", tmp_path / "run", tmp_path / "lemmas").err
     assert warned.count("has no features, which the training data had") == 1 and "Input 2 ('sagen')" in warned
     for columns, message in (
-        ("first", "data.columns should be two or three"),
+        ("first", "data.columns) should be two or three"),
         ("lemma,form", "my.tsv:1 should have columns 'lemma' and 'form', but has 4 columns"),
     ):
         assert message in train(*begin, "--columns", columns, run=run, code=2)
