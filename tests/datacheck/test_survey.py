@@ -194,7 +194,7 @@ def test_rows_without_two_columns_and_pairs_without_a_side_are_named_once(tmp_pa
 def test_sides_of_one_language_are_told_apart_and_each_has_a_script_of_its_own(tmp_path: Path) -> None:
     write_lines(tmp_path / "spelling.tsv", map("\t".join, sentences("ru", "en", 1)))
     survey = survey_corpus(translation_splits([tmp_path / "spelling.tsv"], "ru", "ru"), ("ru", "ru"))
-    source, target = "ru (source)", "ru (target)"
+    source, target = "source", "target"
     assert survey.findings == []
     assert [side.side for side in survey.sides] == 2 * [source, target]
     assert [side.scripts() for side in survey.sides[:2]] == [{"Cyrillic"}, {"Latin"}]

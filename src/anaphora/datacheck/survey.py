@@ -146,7 +146,7 @@ def survey_corpus(
         return Survey(*(list(chain(*lists)) for lists in zip(*found, strict=True)))
     names = tuple(languages) if len(languages) > 1 else ("text",)
     if len(set(names)) < len(names):
-        names = (f"{names[0]} (source)", f"{names[1]} (target)")
+        names = ("source", "target")
     every = (corpus.train, corpus.valid, *corpus.tests.values())
     splits = [SplitSurvey(one, names, training=one is corpus.train, exact=exact) for one in every]
     words = [HeldOutWords(lowercase=lowercase_of(lowercase, language)) for language in languages]
