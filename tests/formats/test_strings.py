@@ -116,6 +116,8 @@ PAIRS, INFLECTED = [("colour", "color"), ("a, b", 'x "y"')], [("sagen\tV;PST", "
 TABLES = [
     ("a.csv", 'target,n,Source\ncolor,1,colour\n"x ""y""",2,"a, b"\n', PAIRS),
     ("a.csv", 'colour;color\n"a, b";"x ""y"""\n', PAIRS),
+    ("a.csv", 'sep=;\ncolour;color\n"a, b";"x ""y"""\n', PAIRS),
+    ("a.csv", '\ufeffsep=,\r\ntarget,n,Source\r\ncolor,1,colour\r\n"x ""y""",2,"a, b"\r\n', PAIRS),
     ("a.tsv", 'output\tinput\ncolor\tcolour\nx "y"\ta, b\n', PAIRS),
     ("a.jsonl", '{"target": "color", "source": "colour"}\n\n{"source": "a, b", "target": "x \\"y\\""}\n', PAIRS),
     ("a.ndjson.gz", gzip.compress(b'["colour", "color"]\n["a, b", "x \\"y\\""]\n', mtime=0), PAIRS),

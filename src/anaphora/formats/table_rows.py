@@ -17,6 +17,8 @@ from anaphora.wording import inflect
 
 _QUOTED = re.compile(r'(?:^|(?<=[,;\t\n]))"(?:[^"]|"")*"')
 """A cell in double quotes, perhaps of several lines."""
+_STATED = re.compile(rf'{BOM}?"?sep=(.)"?\s*')
+"""A line that states what stands between cells."""
 _LOOKED_AT = 20
 """Lines that tell what stands between values."""
 
@@ -24,12 +26,16 @@ _LOOKED_AT = 20
 def csv_records(lines: Iterable[str], where: str) -> Iterator[tuple[int, list[str], str, str]]:
     """The rows of the file ``where``: the number of the first line, the cells, the lines as given, and the delimiter.
 
-    Lines have their ends or not. Raises DataError with the line for wrong quotes.
+    A first line that states the delimiter, as for Excel (``sep=;``), is a line of the first row. Lines have their ends
+    or not. Raises DataError with the line for wrong quotes.
     """
     begin, length, taken = 0, 0, list[str]()
     rest = iter(lines)
     first = list(islice(rest, _LOOKED_AT))
-    delimiter = _delimiter(first)
+    if stated := _STATED.fullmatch(first[0]) if first else None:
+        taken.append(first.pop(0))
+        begin = 1
+    delimiter, above = stated[1] if stated else _delimiter(first), begin
 
     def fed() -> Iterator[str]:
         nonlocal length
@@ -47,7 +53,7 @@ def csv_records(lines: Iterable[str], where: str) -> Iterator[tuple[int, list[st
     try:
         for row in reader:
             yield begin + 1, row, "".join(taken), delimiter
-            begin, length = reader.line_num, 0
+            begin, length = above + reader.line_num, 0
             taken.clear()
     except csv.Error as error:
         raise DataError(f"{where}:{begin + 1} is no CSV that can be read ({error}): check its quotes.") from None
