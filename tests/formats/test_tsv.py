@@ -85,6 +85,11 @@ def test_a_name_with_the_target_first_is_refused_unless_columns_are_chosen(name:
         assert [row[1:3] for row in read_pairs(written(other, "a\tb\n"), sides=CODES)] == [("a", "b")]
 
 
+def test_blank_lines_alone_are_refused(written: Written) -> None:
+    with pytest.raises(DataError, match=r"pairs\.tsv has blank lines alone: write a source, a tab"):
+        list(read_pairs(written("pairs.tsv", "\n \n\n")))
+
+
 def test_a_column_that_the_first_line_does_not_name_is_refused(written: Written) -> None:
     path = written("pairs.tsv", "id\ttext\n1\ta\n")
     with pytest.raises(DataError, match=r"pairs\.tsv:1 should have columns 'text' and 'French', but has 2 columns"):

@@ -143,8 +143,10 @@ def read_pairs(
             yield Row(number, cells[0], cells[1], trimmed)
         else:
             wrong += 1
-            example = example or f"line {number} has {len(cells)}"
+            example = example or (f"line {number} has {len(cells)}" if line.strip() else "")
             rejected(number, inflect(len(cells), "column"))
+    if wrong and not (found or example):
+        raise DataError(f"{path} has blank lines alone: write a source, a tab and its target on each line.")
     if wrong and not found:
         raise DataError(
             f"{path} should have two columns with a tab between them, but {example}, and no line has two: name those "
