@@ -94,7 +94,7 @@ def with_languages(asked: ExperimentRequest, report: Report) -> ExperimentReques
     does.
     """
     from anaphora.data.directions import direction_of, languages_named
-    from anaphora.data.entry_files import holds_pairs, languages_of_entries
+    from anaphora.data.entry_files import declared_languages, holds_pairs
     from anaphora.experiment.auto import layout_in
     from anaphora.experiment.overrides import override, read_table
 
@@ -116,7 +116,7 @@ def with_languages(asked: ExperimentRequest, report: Report) -> ExperimentReques
         return replace(asked, source=source, target=target)
     open_ones = [path for path in data if holds_pairs(path)]
     if open_ones and not (source or target):
-        languages = languages_of_entries(open_ones[:1])
+        languages = declared_languages(open_ones[:1])
         which = f" (it names {', '.join(languages)})" if len(languages) > 2 else ""
         raise ConfigError(
             f"Nothing says which two languages {open_ones[0]} is in{which}, source first: name them with --source and "
