@@ -61,6 +61,8 @@ def test_translate_takes_what_the_memory_has_and_says_what_comes_from_it(run: st
 @pytest.mark.parametrize(
     ("command", "message"),
     [
+        ("memory run remove 99", "Nothing was removed: the memory has no segment of these numbers; see list."),
+        ("memory run remove --origin x.po", "no segment of x.po; its files are week.tsv."),
         ("memory run change", "The action 'change' is unknown. Known: add, export, list, remove."),
         ("memory run add", "Name the files to add"),
         ("memory run export a.tmx --origin b", "--origin has no effect with export"),

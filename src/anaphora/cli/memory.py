@@ -136,8 +136,10 @@ def _remove(memory: "Memory", numbers: Sequence[str], origin: str, *, as_json: b
     removed = memory.remove_origin(origin) if origin else memory.remove([int(number) for number in numbers])
     if removed < max(1, len(set(numbers))):
         known = ", ".join(memory.origins()) or "none"
-        which = f"no segment of {origin}; its files are {known}" if origin else "not all of these numbers"
-        say(f"The memory had {which}.")
+        if not removed:
+            which = f"segment of {origin}; its files are {known}" if origin else "segment of these numbers; see list"
+            raise ConfigError(f"Nothing was removed: the memory has no {which}.")
+        say("The memory had not all of these numbers.")
     say(f"{inflect(removed, 'segment', 'were')} removed; {len(memory):,} are left.")
     if as_json:
         print_json({"removed": removed, "segments": len(memory)})
