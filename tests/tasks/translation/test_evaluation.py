@@ -45,6 +45,7 @@ def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(sentence_
         assess(run, text=files[0])
     rounded = assess(run, precision="int8")["test"]
     assert (own["test"].json()["precision"], rounded.json()["precision"]) == ("fp32", "int8")
+    assert "few sentences (3) say little of a translator: score 10 or more" in str(own["test"])
     assert str(rounded).endswith(", int8") and "fp32" not in str(own["test"])
     assert all(figure.conditions.endswith(", int8") for figure in rounded.metrics())
     with pytest.raises(ConfigError, match="is for the CPU"):

@@ -42,6 +42,8 @@ from anaphora.text.tokenizer import MARKS, UNK, UNKNOWN
 from anaphora.wording import inflect
 
 _USUAL = SearchOptions()
+_FEW = 10
+"""Sentences whose scores are mostly chance below this number."""
 TAKEN = ("pairs", "data", "search", "ensemble", "mean", "fusion", "precision", "details", "sentences", "to")
 """The fields of a request that an evaluation has a use for."""
 
@@ -151,6 +153,8 @@ class TranslationScores:
             scores.append(
                 "The raw scores count the capitals of the reference, and this run writes none (text.lowercase = true)."
             )
+        if len(self.outputs) < _FEW:
+            scores.append(f"So few sentences ({len(self.outputs)}) say little of a translator: score {_FEW} or more.")
         return "\n".join([*scores, self.describe_search(), *groups])
 
 
