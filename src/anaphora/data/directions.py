@@ -5,7 +5,6 @@
 
 import re
 from collections.abc import Sequence
-from itertools import product
 from pathlib import Path
 
 from anaphora.data.entry_files import entry_files_in, languages_of_entries, stem_of
@@ -46,11 +45,10 @@ def directed_paths(data: Sequence[Path], usual: Direction, option: str = "--data
     named, found = [split_directions(str(path)) for path in data], dict[Direction, list[Path]]()
     for directions, path in named:
         if not directions and "," in "".join(usual):
-            source, target = (code.replace(",", ", ") for code in usual)
-            example = "-".join(next(two for two in product(*(code.split(",") for code in usual)) if len({*two}) > 1))
+            first = "-".join(codes.split(",")[0] for codes in usual)
             raise ConfigError(
-                f"{path} names no pair of languages, but they are several ({source} to {target}): write the pair in "
-                f"front, as in {option} {example}={path}."
+                f"{path} names no pair of languages, but they are several ({' to '.join(usual)}): write the pair in "
+                f"front, as in {option} {first}={path}."
             )
         if not directions and any(others for others, _ in named):
             codes, written, _ = path.partition("=")

@@ -62,6 +62,8 @@ class Layout(NamedTuple):
         return (found[0][0] + 1, found[0][1] + 1) if found else None
 
 
+_BETWEEN = re.compile("-to-|[^A-Za-z]")
+"""Characters that stand between languages in a name."""
 HEADING = "a heading"
 """Why a first line that names its columns is rejected."""
 
@@ -94,12 +96,8 @@ def languages_of_heading(path: Path, layout: Layout = PLAIN) -> tuple[str, str]:
 
 def is_named_backward(path: Path, sides: tuple[str, str]) -> bool:
     """True if the name of a file has the two languages in the other order alone, as ``en-ka.tsv`` has ka and en."""
-    first, second = map(re.escape, sides)
-    found = (
-        re.search(f"(?<![A-Za-z]){one}(-|-to-|2){other}(?![A-Za-z])", path.name)
-        for one, other in ((second, first), (first, second))
-    )
-    return all(sides) and sides[0] != sides[1] and [*map(bool, found)] == [True, False]
+    first, second, name = (_BETWEEN.sub("-", text) for text in (*sides, f"-{path.name}-"))
+    return bool(first and second) and f"-{second}-{first}-" in name and f"-{first}-{second}-" not in name
 
 
 def read_pairs(
