@@ -79,7 +79,7 @@ def test_named_columns_are_taken_whatever_else_is_there() -> None:
         (MFA + "she\t\n", "file:4 has an empty target"),
         (UNIMORPH + "a\tb\t \n", "file:5 has an empty features"),
         (CMUDICT_DICT + "she\n", "file:5 should be a word and its phones, but has no phone"),
-        ("a\tb\tc\nd\te\tf\n", "file has 3 columns and is neither .* perhaps features with --columns"),
+        ("a\tb\tc\nd\te\tf\n", "file has 3 columns and is neither .* perhaps features with the option columns"),
         ("\n;;; nothing\n", "file should hold pairs of strings, but has none"),
         ("haus\nmaus\n", "file is in no format that is known"),
         ("".join(f"word{n} of sentence{n} in text{n}\n" for n in range(400)), "file is in no format that is known"),

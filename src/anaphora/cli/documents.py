@@ -19,6 +19,7 @@ from anaphora.formats.omegat import read_project
 from anaphora.memory import Match
 from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
+from anaphora.tasks.runs import direction_at
 from anaphora.tasks.translation.documents import Translate, fill
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.pretranslation import pretranslate, segments_of
@@ -31,10 +32,11 @@ PROJECT = "project"
 """The kind of a folder that is a project of OmegaT."""
 
 
-def document_kind(file: str, given: Sequence[str]) -> str:
+def document_kind(file: str, given: Sequence[str], run: Path, to: str, source: str) -> str:
     """Return the kind of a file that is a document with a reader, or of a project; empty for text.
 
-    Raises ConfigError for a document with given options that are for lines of text.
+    Raises ConfigError for a document with given options that are for lines of text, and where a ``run`` of several
+    languages leaves its pair open.
     """
     kind = PROJECT if Path(file).is_dir() else kind_of(Path(file)) if file != "-" and Path(file).is_file() else ""
     if kind != PROJECT and kind not in READERS:
@@ -45,6 +47,7 @@ def document_kind(file: str, given: Sequence[str]) -> str:
         if option == "--confidence":
             remedy = "take --min-confidence P, which leaves doubtful entries empty"
         raise ConfigError(f"{option} is for lines of text, but {file} is {what}: {remedy}.")
+    direction_at(run, to, source)
     return kind
 
 

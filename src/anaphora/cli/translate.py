@@ -175,14 +175,11 @@ def run(
     )
 
     from anaphora.cli.documents import document_kind, translate_document
-    from anaphora.tasks.runs import direction_at
 
     faults, split = _Faults(), not no_split
-    kind = document_kind(file, changed_options(outputs, framing, workers))
+    kind = document_kind(file, changed_options(outputs, framing, workers), runs[0], to, source)
     remembering.check(file, kind, outputs)
     mean, fusion = combination.mean_of(len(runs)), combination.fusion
-    if kind:  # whose entries are in languages of their own
-        direction_at(runs[0], to, source)
     if outputs.output and workers.count:
         from anaphora.bulk.translation import LoadTranslator, threads_each
 

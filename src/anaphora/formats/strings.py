@@ -129,7 +129,7 @@ def _strings(row: TableRow, place: str, columns: TableColumns) -> list[str]:
     if not _are_strings(cells):
         raise DataError(
             f'{place} should be an object like {{"source": "color", "target": "colour"}} or an array of strings, but '
-            f"is {row.lines.strip()[:60]}: correct the line, or name its keys with --columns (data.columns)."
+            f"is {row.lines.strip()[:60]}: correct the line, or name its keys with the option columns."
         )
     return list(cells)
 
@@ -199,7 +199,7 @@ class StringFormat(NamedTuple):
         if len(cells) < needed or (self.width and len(cells) > needed):
             raise DataError(
                 f"{place} should have {inflect(needed, 'column')}{'' if self.width else ' or more'}, but has "
-                f"{len(cells)}: correct the line, remove it, or name the columns: --columns 1,2 (data.columns)."
+                f"{len(cells)}: correct the line, remove it, or name two with the option columns."
             )
         return [cells[column - 1] for column in self.columns]
 
@@ -269,7 +269,7 @@ def recognize(lines: Iterable[str], where: str, columns: Sequence[int] = ()) -> 
     if count != 2:
         raise DataError(
             f"{where} has {inflect(count, 'column')} and is neither a dictionary nor a table of inflection: name those "
-            f"of source, target and perhaps features with --columns (data.columns), by number or as in the first line."
+            f"of source, target and perhaps features with the option columns, by number or as in the first line."
         )
     return COLUMNS._replace(variants=variants)
 

@@ -169,7 +169,7 @@ class Store:
         if run.is_file():
             raise RunError(f"{run} is a file, which has no translation memory: give the run folder.")
         if not create and not os.path.lexists(self.path):
-            of, how = (f" of {pair}", ", with the same --to and --source") if pair else ("", "")
+            of, how = (f" of {pair}", ", for the same languages (to, source)") if pair else ("", "")
             raise RunError(
                 f"{run} has no translation memory{of}: add segments with anaphora memory {run} add FILE{how}."
             )

@@ -139,7 +139,7 @@ def test_a_document_needs_one_pair(run: Path, tmp_path: Path, capsys: pytest.Cap
 
 
 def test_a_memory_that_is_missing_is_named_by_its_pair(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"memory of xx-yy: .* add FILE, with the same --to and --source"):
+    with pytest.raises(RunError, match=r"memory of xx-yy: .* add FILE, for the same languages \(to, source\)"):
         Memory(tmp_path, pair="xx-yy")
 
 

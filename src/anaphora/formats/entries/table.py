@@ -55,7 +55,7 @@ class Csv:
             if not fitting:
                 raise DataError(
                     f"{self.name}:1 names no column for the {known[0]} ({language}), but {', '.join(heading)[:100]}: "
-                    f"rename it, or name two with --columns (data.columns)."
+                    f"rename it, or name two with the option columns."
                 )
             columns.append(fitting[0])
         return columns
