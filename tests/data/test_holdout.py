@@ -36,7 +36,8 @@ def test_the_choice_depends_on_the_seed_and_not_on_the_order_and_can_be_given_ag
     chosen = [set(hold_out(*given)[1]) for given in ((sources, 1), (sources[::-1], 1), (sources, 2))]
     assert chosen[0] == chosen[1] != chosen[2]
     assert len(chosen[0]) == 50 and len(hold_out(["a", "b", "c"])[1]) == 1
-    again = HeldOut(1, chosen=hold_out(sources)[0].chosen)
+    again = HeldOut(1)
+    again.chosen = hold_out(sources)[0].chosen
     assert {source for source in sources if (source, "") in again} == chosen[0]
 
 

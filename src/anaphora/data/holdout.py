@@ -8,6 +8,7 @@ import hashlib
 import heapq
 import unicodedata
 from collections.abc import Iterable
+from typing import Literal
 
 LARGEST_SHARE = 0.05
 LARGEST_COUNT = 2000
@@ -18,19 +19,20 @@ _FRACTIONS = (10, 5, 2)
 class HeldOut:
     """Collects the candidates in one pass over a corpus, then tells which pairs are held out."""
 
-    def __init__(self, seed: int, share: float = LARGEST_SHARE, chosen: Iterable[int] = (), *, side: int = 0) -> None:
+    def __init__(self, seed: int, share: float = LARGEST_SHARE, side: Literal["source", "target"] = "source") -> None:
         """The same corpus and ``seed`` give the same choice of at most ``share``, whatever the order of the corpus.
 
-        Pairs are chosen by their source, or with ``side`` = 1 by their target. A choice that was made before may be
-        given as ``chosen``.
+        Pairs are chosen by the sentence of one ``side``.
         """
-        self._share, self._side = share, side
+        self.seed, self.side, self._share = seed, side, share
         self._key = str(seed).encode()
         self._worst: list[int] = []  # negated hashes of the candidates, as a heap
         self._found: dict[int, list[tuple[int, str, str]]] = {}  # their pairs with their places, as far as may be
         self._seen = 0
-        self.chosen = frozenset(chosen)
-        """Hashes of the sentences that are held out, known after ``choose``."""
+        self.chosen = frozenset[int]()
+        """Hashes of the sentences that are held out, known after ``choose``; a choice of before may be put here."""
+        self.identity: list[object] = [seed, *(["by target"] if side == "target" else [])]
+        """Values that a choice follows from, beside the corpus and the fraction, for fingerprints."""
 
     def add(self, source: str, target: str) -> None:
         """Look at one pair."""
@@ -63,7 +65,7 @@ class HeldOut:
         return self._hash(pair) in self.chosen
 
     def _hash(self, pair: tuple[str, str]) -> int:
-        return _place(unicodedata.normalize("NFC", pair[self._side]), self._key)
+        return _place(unicodedata.normalize("NFC", pair[self.side == "target"]), self._key)
 
 
 def is_held_out(text: str, one_in: int) -> bool:

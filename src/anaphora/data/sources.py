@@ -85,9 +85,9 @@ def translation_splits(
         chosen = Filters(filters, direction, pairs) if filters else None
         mark = f"{'-'.join(direction)} " if len(directed) > 1 else ""
         # both directions of two languages hold the same pairs out
-        side = int(direction[1] < direction[0] and direction[::-1] in directed)
-        splits = _parts(files, names, seed, LARGEST_SHARE, report, chosen, side)
-        found[direction] = _in_languages(splits, direction, mark)
+        backward = direction[1] < direction[0] and direction[::-1] in directed
+        held = HeldOut(seed, side="target" if backward else "source")
+        found[direction] = _in_languages(_parts(files, names, held, report, chosen), direction, mark)
     real, made = list(found.values()), list[PairCorpus]()
     for direction, paths in directed_paths(synthetic, next(iter(directed)), "--synthetic").items():
         if direction not in directed or (len(directed) > 1 and not languages_named(synthetic)):
@@ -128,7 +128,7 @@ def string_splits(
     train, valid = (list(map(recognized, paths)) for paths in (found.train, found.valid))
     tests = {name: list(map(recognized, paths)) for name, paths in found.tests.items()}
     files: SplitFiles[PairFiles] = SplitFiles([*train], [*valid], {name: [*split] for name, split in tests.items()})
-    return _parts(files, names, seed, _TENTH, report)
+    return _parts(files, names, HeldOut(seed, _TENTH), report)
 
 
 def _synthetic_part(
@@ -138,7 +138,7 @@ def _synthetic_part(
     found = SplitFiles(find_pairs(paths, direction, names, report).train, [*real.valid.files])
     known = corpora.put_together("", [real.train, real.valid, *real.tests.values()])
     filters = Filters(SYNTHETIC_FILTERS, direction, real.train, known)
-    made = _in_languages(_parts(found, names, 0, 0.0, report, filters), direction, "synthetic ").train
+    made = _in_languages(_parts(found, names, HeldOut(0), report, filters), direction, "synthetic ").train
     if made.count > real.train.count:
         counts = f"{made.count:,} and {real.train.count:,}"
         report(Note(f"There are more synthetic pairs than real ones from {direction[0]} to {direction[1]}: {counts}."))
@@ -146,34 +146,29 @@ def _synthetic_part(
 
 
 def _parts(
-    found: SplitFiles[PairFiles],
-    names: Names,
-    seed: int,
-    share: float,
-    report: Report,
-    filters: Filters | None = None,
-    side: int = 0,
+    found: SplitFiles[PairFiles], names: Names, held: HeldOut, report: Report, filters: Filters | None = None
 ) -> Splits[PairCorpus]:
-    """Return the splits in files that are found; without a validation split at most ``share`` of the training split.
-
-    Pairs that are held out are chosen by their ``side``: 0 is the source, 1 the target.
-    """
-    files, share = tuple(found.train), 0.0 if found.valid else share
-    sides = ("sources", "targets")[side]
-    by_side = ["by target"] * side
+    """Return the splits in files that are found; without a validation split, pairs are ``held`` out of training."""
+    files, holds = tuple(found.train), not found.valid
 
     def scan(report: Report) -> Facts:
-        read, held = set[str](), HeldOut(seed, share, side=side)
-        usable = _scan(files, held if share else None, read, report, filters)
-        pairs = held.choose() if share else []
+        read = set[str]()
+        usable = _scan(files, held if holds else None, read, report, filters)
+        pairs = held.choose() if holds else []
         facts = {"usable": usable, "digests": corpora.file_digests(_flat(files)), "read": sorted(read)}
         return facts | {"chosen": sorted(held.chosen), "pairs": pairs}
 
-    choices = ["training pairs", repr(files), str(seed), str(share), *by_side, *(filters.choices if filters else ())]
+    choices = [
+        "training pairs",
+        repr(files),
+        str(holds),
+        *map(str, held.identity),
+        *(filters.choices if filters else ()),
+    ]
     facts = known_or_read(_flat(files), choices, scan, report)
     read = sorted({*facts["read"], *(f"without {name}" for name in (filters.marks if filters else ()))})
     usable, pairs = facts["usable"], tuple((source, target) for source, target in facts["pairs"])
-    held = HeldOut(seed, share, chosen=facts["chosen"], side=side)
+    held.chosen = frozenset(facts["chosen"])
 
     def part(name: str, count: int, keep: Callable[[str, str], bool], *choices: object, **few: Any) -> PairCorpus:
         return PairCorpus(name, files, _digest(files, facts["digests"], read, *choices), count, keep, filters, **few)
@@ -185,20 +180,20 @@ def _parts(
         return corpora.both_sides(source, target) and (source, target) in held
 
     tests = {name: _every_pair(name, paths) for name, paths in found.tests.items()}
-    if not share:
+    if not holds:
         return Splits(
             part(names.train, usable, corpora.both_sides, "usable"), _every_pair(names.valid, found.valid), tests
         )
     if not pairs:
         raise DataError(
             f"{_paths(_flat(files))}: no validation split can be held out of {inflect(usable, 'pair')}: give one, or "
-            f"pairs with more different {sides}."
+            f"pairs with more different {held.side}s."
         )
     held_pairs = f"{len(pairs):,} of {inflect(usable, 'pair')} {agreeing(len(pairs), 'are')}"
-    how = f"held out of training for it (seed {seed}; pairs with the same {sides[:-1]} stay together)"
+    how = f"held out of training for it (seed {held.seed}; pairs with the same {held.side} stay together)"
     report(Note(f"No validation split was given, so {held_pairs} {how}."))
-    train = part(names.train, usable - len(pairs), kept, "without the held-out part", seed, *by_side)
-    valid = part(names.valid, len(pairs), held_out, "the held-out part", seed, *by_side, pairs=pairs)
+    train = part(names.train, usable - len(pairs), kept, "without the held-out part", *held.identity)
+    valid = part(names.valid, len(pairs), held_out, "the held-out part", *held.identity, pairs=pairs)
     return Splits(train, valid, tests)
 
 

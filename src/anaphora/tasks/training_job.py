@@ -262,7 +262,9 @@ class PairJob(TrainingJob):
         """Return the tags in front of the sources of a part; ConfigError for one that the vocabulary lacks."""
         names = [*([SYNTHETIC] if part.synthetic else ()), language_tag(part.languages[1])]
         if lacks := {*names} & {*self.tags} - {*source.tags}:
-            raise ConfigError(f"The vocabulary taken over lacks {min(lacks)}, which this data needs: train without --from (start.run).")
+            raise ConfigError(
+                f"The vocabulary taken over lacks {min(lacks)}, which this data needs: leave --from (start.run) out."
+            )
         return source.tag_ids(names)
 
     def prefixes(self, source: Tokenizer) -> list[tuple[int, ...]]:
