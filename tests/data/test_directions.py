@@ -105,9 +105,9 @@ def test_of_a_heading_in_which_a_number_of_rows_is_no_language(
     assert direction_of([tmp_path / file], ("", ""), ("en", ""), layout) == expected
 
 
-@pytest.mark.parametrize("heading", ["en\tfr", "fr\ten", "id\tfr\ten"])
+@pytest.mark.parametrize("heading", ["en\tfr", "fr\ten", "id\tfr\ten", "French\tEnglish", "id\tEnglish\tFrench"])
 def test_a_table_with_two_languages_in_its_first_line_has_both_directions(tmp_path: Path, heading: str) -> None:
-    pair = {"en": "a man", "fr": "un homme", "id": "1"}
+    pair = {"en": "a man", "fr": "un homme", "id": "1", "English": "a man", "French": "un homme"}
     (tmp_path / "a.tsv").write_text(f"{heading}\n" + "\t".join(pair[code] for code in heading.split("\t")) + "\n")
     for direction in ("en", "fr"), ("fr", "en"):
         (found,) = find_pairs([tmp_path / "a.tsv"], direction, Names("train", "val", "test"), silent).train

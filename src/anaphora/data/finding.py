@@ -13,6 +13,7 @@ from anaphora.data.entry_files import check_catalogues, entry_file, entry_files,
 from anaphora.errors import DataError, refuse_os_errors
 from anaphora.events import Note, Report
 from anaphora.formats.lines import read_lines
+from anaphora.formats.table_columns import Column
 from anaphora.formats.tsv import PLAIN, Layout, has_two_columns
 from anaphora.wording import nearest
 
@@ -291,8 +292,10 @@ def _given_file(path: Path, data: Sequence[Path], sides: tuple[str, str], layout
 def _table(path: Path, layout: Layout, sides: tuple[str, str]) -> PairFile:
     """Return a table of the columns that its first line names after the languages, or of its only two."""
     first = [] if layout.columns else [cell.strip() for cell in layout.split(next(read_lines(path), ""))]
-    if sides[0] != sides[1] and tuple(first) != sides and {*sides} <= {*first}:
-        layout = layout._replace(columns=sides)
+    named = {Column.of(cell).name: cell for cell in first} | {cell: cell for cell in first}
+    columns = named.get(sides[0], ""), named.get(sides[1], "")
+    if sides[0] != sides[1] and all(columns) and columns != tuple(first):
+        layout = layout._replace(columns=columns)
     return PairFile(path, layout, sides)
 
 
