@@ -16,6 +16,7 @@ from anaphora.formats.entries.tmx import tmx_lines
 from anaphora.formats.glossary import read_term_bases
 from anaphora.formats.lines import packed_by_name, replacing
 from anaphora.formats.omegat import read_project
+from anaphora.languages import bare
 from anaphora.memory import Match
 from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
@@ -23,7 +24,6 @@ from anaphora.tasks.runs import direction_at
 from anaphora.tasks.translation.documents import Translate, fill
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.pretranslation import pretranslate, segments_of
-from anaphora.text.language import bare
 from anaphora.wording import agreeing, inflect
 
 _SHOWN = 10

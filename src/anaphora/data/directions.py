@@ -11,8 +11,7 @@ from anaphora.data.entry_files import entry_files_in, languages_of_entries, stem
 from anaphora.data.finding import USUAL
 from anaphora.errors import ConfigError, DataError
 from anaphora.formats.tsv import PLAIN, Layout, languages_of_heading
-from anaphora.text.language import bare
-from anaphora.text.scripts import CODES
+from anaphora.languages import CODES, bare
 
 _CODE = r"[a-z]{2,3}(?:[-_][A-Z][A-Za-z]{1,3})?"
 _ENDING = re.compile(rf"\.({_CODE})")

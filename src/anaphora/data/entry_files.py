@@ -17,8 +17,7 @@ from anaphora.formats.entries.kinds import KINDS, kind_of, languages_in
 from anaphora.formats.lines import read_lines
 from anaphora.formats.omegat import is_project, read_project
 from anaphora.formats.tsv import PLAIN, Layout
-from anaphora.text.language import bare
-from anaphora.text.scripts import CODES
+from anaphora.languages import CODES, bare
 
 ENDINGS = (".tmx", ".po", ".xlf", ".xliff", ".mxliff", ".sdlxliff", ".csv")
 """Endings of the names of such files, ``.gz`` aside."""

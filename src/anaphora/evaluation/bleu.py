@@ -15,7 +15,7 @@ import numpy as np
 from anaphora.errors import DataError, MissingExtraError
 from anaphora.evaluation.segments import Floats, SegmentMetric
 from anaphora.formats.json_text import Jsonable
-from anaphora.text.language import bare
+from anaphora.languages import bare
 from anaphora.text.normalise import normalise
 from anaphora.wording import inflect
 

@@ -24,7 +24,7 @@ from anaphora.formats.lines import read_lines
 from anaphora.formats.table_columns import TableColumns, is_heading
 from anaphora.formats.table_rows import TableRow, is_table, table_rows
 from anaphora.formats.tsv import HEADING, Rejected, Row, ignore
-from anaphora.text.scripts import CODES
+from anaphora.languages import CODES
 from anaphora.wording import inflect
 
 SIDES = ("source", "target", "features")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.text.language import NAMES
+from anaphora.languages import NAMES
 from anaphora.wording import inflect, nearest
 
 _NAMES = """

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import anaphora
 from anaphora.errors import ConfigError
 from anaphora.kernels.backends import InferencePrecision
+from anaphora.languages import NAMES, plain_code
 from anaphora.memory import Memory
 from anaphora.prediction.adaptation import Adaptation
 from anaphora.prediction.candidates import Shortlist
@@ -15,7 +16,6 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.serving.refusal import bad
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.tm_lookup import adaptation_to
-from anaphora.text.language import NAMES, plain_code
 from anaphora.text.tokenizer import UNK
 
 _SAME = (("zh", "zh-Hans"), ("zt", "zh-Hant"), ("pb", "pt-BR"), ("iw", "he"), ("no", "nb"), ("in", "id"))

@@ -19,6 +19,7 @@ from anaphora.formats.arrays import ArrayFile
 from anaphora.kernels.backends import InferencePrecision, obstacle, runs_in_c
 from anaphora.kernels.device import Device
 from anaphora.kernels.runtime import Runtime, running
+from anaphora.languages import choose_direction
 from anaphora.prediction.runtime import runtime_for
 from anaphora.protocols import Growing
 from anaphora.run import Checkpoint, Run, Which, inference
@@ -28,7 +29,6 @@ from anaphora.run.inference import Inference, sample_of
 from anaphora.run.layout import EXPERIMENT
 from anaphora.run.weights import Arrays, check_fit, check_kinds, serialise
 from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, predictor_module, task_of
-from anaphora.text.language import choose_direction
 from anaphora.text.words import with_rules
 
 if TYPE_CHECKING:

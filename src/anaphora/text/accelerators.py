@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from anaphora.text.language import is_unspaced
+from anaphora.languages import is_unspaced
 from anaphora.text.quality import without_placeholders
 
 _MARK = re.compile(r"(?:(?<![\w&_~%{</])|(?<!\w)[A-Z][a-z]*+(?=[&_~][a-z]))([&_~])(?=[^\W\d_])(?!\w+;)")

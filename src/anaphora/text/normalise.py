@@ -4,7 +4,7 @@ import unicodedata
 from typing import Literal
 
 from anaphora.errors import DataError
-from anaphora.text.language import bare
+from anaphora.languages import bare
 
 Lowercase = bool | Literal["tr"]
 """True to lower-case text; "tr" by the rules of Turkish, whose i has its dot in capitals too: I is ı, İ is i."""

@@ -7,14 +7,11 @@ from pathlib import Path
 
 import regex
 
-from anaphora.text.language import bare
+from anaphora.languages import bare
 
 _ROWS = Path(__file__).with_name("scripts.tsv").read_text(encoding="utf-8").splitlines()
 _LANGUAGES = dict(row.split("\t") for row in _ROWS)
 """The scripts that are told apart, and the languages usually written in each, by their two-letter codes (ISO 639-1)."""
-
-CODES = frozenset(code for codes in _LANGUAGES.values() for code in codes.split()) | {"yue", "fil", "hsb", "dsb", "ast"}
-"""Codes of languages that are known as such."""
 
 UNSPACED = frozenset(("Han and kana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"))
 """Scripts without spaces between words."""

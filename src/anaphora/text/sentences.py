@@ -17,7 +17,7 @@ from typing import Self
 
 import regex
 
-from anaphora.text.language import bare, is_run_on
+from anaphora.languages import bare, is_run_on
 from anaphora.text.punctuation import LATIN_ENDS, OTHER_ENDS, UNSPACED_ENDS
 from anaphora.text.text_rule import BREAK, SPACES, UNSEEN
 

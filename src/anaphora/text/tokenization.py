@@ -15,11 +15,11 @@ from annotated_types import Ge, Gt, Le, Lt
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
 from anaphora.files import MEGABYTE, DamagedError, parse_json, read, sha256
+from anaphora.languages import bare
 from anaphora.options import MAX_COUNT
 from anaphora.records import Record
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.language import bare
 from anaphora.text.normalise import Lowercase, lower_case, lowercase_of
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer, NumberingTokenizer, Rare, annotations
 from anaphora.text.sampling import sample

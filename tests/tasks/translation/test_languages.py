@@ -14,6 +14,7 @@ from anaphora.errors import AnaphoraError, ConfigError, DataError, RunError
 from anaphora.events import Event, Note, Skipped
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
+from anaphora.languages import choose_direction
 from anaphora.memory import Memory
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run
@@ -22,7 +23,6 @@ from anaphora.tasks.evaluation import Request
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import export_bundle
 from anaphora.tasks.translation.predictor import TranslationPredictor
-from anaphora.text.language import choose_direction
 from tests.experiment.runs import assert_resumes
 
 TOML = """

@@ -25,13 +25,13 @@ from anaphora.evaluation.classification import area_under_curve, calibration_err
 from anaphora.evaluation.strings import edit_distance, in_common
 from anaphora.events import Note, Report, silent
 from anaphora.kernels.runtime import Runtime
+from anaphora.languages import is_unspaced
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import calibrations
 from anaphora.run.calibrations import Calibration, CalibrationQuality, LogisticRegression
 from anaphora.run.layout import check_writable
 from anaphora.search.hypothesis import Evidence, Floats
 from anaphora.tasks.translation.translation import Signals, Token, Translation
-from anaphora.text.language import is_unspaced
 from anaphora.text.normalise import lowercase_of, normalise
 from anaphora.text.quality import without_placeholders
 from anaphora.wording import inflect

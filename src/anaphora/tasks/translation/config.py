@@ -6,12 +6,12 @@ from pydantic import Field
 
 from anaphora.config import Config
 from anaphora.data.mixture import Proportions
+from anaphora.languages import is_unspaced
 from anaphora.models.translator import GivenGuide, NoGuide, TranslatorConfig
 from anaphora.nn.fusion import DeepFusion
 from anaphora.options import MAX_BEAM, MAX_LENGTH, SET, Conflict, other_than
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData, PairsData
-from anaphora.text.language import is_unspaced
 from anaphora.text.placeholders import Kind
 
 CONFLICTS = (

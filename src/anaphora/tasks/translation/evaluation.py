@@ -23,6 +23,7 @@ from anaphora.events import Note, Report, silent
 from anaphora.formats.json_text import figures_as_json
 from anaphora.kernels.backends import precision_of
 from anaphora.kernels.compiled.gemm import PackedPrecision
+from anaphora.languages import choose_direction
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run
 from anaphora.run.logs import Metric
@@ -36,7 +37,6 @@ from anaphora.tasks.training_job import pair_splits
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.predictor import TranslationPredictor, load_together
 from anaphora.tasks.translation.translation import Translation
-from anaphora.text.language import choose_direction
 from anaphora.text.normalise import lowercase_of
 from anaphora.text.tokenizer import MARKS, UNK, UNKNOWN
 from anaphora.wording import inflect

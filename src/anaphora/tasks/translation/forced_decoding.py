@@ -19,6 +19,7 @@ from anaphora.formats.json_text import LN_10
 from anaphora.formats.pharaoh import Links
 from anaphora.formats.tsv import split_pairs
 from anaphora.kernels.runtime import Runtime, running
+from anaphora.languages import choose_direction
 from anaphora.prediction.adaptation import Adaptation, SimilarPair
 from anaphora.prediction.arguments import EncodedSentence, given_pairs, given_text, pieces_of, sentence_of
 from anaphora.prediction.limits import Streaming, Watch
@@ -32,7 +33,6 @@ from anaphora.search.mixing import MixedStepper, Neighbours
 from anaphora.search.scoring import score
 from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
-from anaphora.text.language import choose_direction
 from anaphora.text.masking import Placeholder
 from anaphora.text.placeholders import RESERVED, Kind
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.runtime import running
+from anaphora.languages import choose_direction
 from anaphora.options import with_known_names
 from anaphora.prediction.arguments import EncodedSentence, pieces_of, sentence_of
 from anaphora.prediction.examples import Example, Search
@@ -27,7 +28,6 @@ from anaphora.tasks.translation.pipeline import TranslationPipeline
 from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unmasking import demand_unknown
-from anaphora.text.language import choose_direction
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK, language_tag
 from anaphora.text.words import spellings

@@ -13,10 +13,10 @@ from anaphora.formats.entries.entry import Reason
 from anaphora.formats.entries.kinds import READERS, kind_of, read_entries
 from anaphora.formats.lines import read_lines
 from anaphora.formats.omegat import Project
+from anaphora.languages import bare
 from anaphora.memory.segment import key_of
 from anaphora.tasks.translation.documents import Translate, fault, with_key
 from anaphora.text.accelerators import label
-from anaphora.text.language import bare
 from anaphora.text.masking import split_around
 from anaphora.text.placeholders import PATTERNS, USUAL
 from anaphora.text.quality import is_translatable

@@ -21,6 +21,7 @@ from anaphora.data.sources import translation_splits
 from anaphora.errors import MissingExtraError
 from anaphora.evaluation.bleu import metric_of
 from anaphora.events import Report
+from anaphora.languages import is_unspaced
 from anaphora.models.registry import NETWORKS
 from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
 from anaphora.nn.stack import StackConfig
@@ -33,7 +34,6 @@ from anaphora.tasks.translation.evaluation import DISTILLATION, TAKEN, evaluate
 from anaphora.tasks.translation.incremental_training import IncrementalJob
 from anaphora.tasks.translation.training import FusedRun, TranslationJob, TranslatorJob
 from anaphora.tasks.translation.word_links import common_placeholders
-from anaphora.text.language import is_unspaced
 from anaphora.text.placeholders import PATTERNS
 from anaphora.text.scripts import main_script
 from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte

@@ -10,6 +10,9 @@ NAMES = dict(
 )
 """Names of languages in English by their codes (ISO 639-1)."""
 
+CODES = frozenset((*NAMES, "ast", "bh", "dsb", "fil", "hsb", "iw", "ji", "sh", "yue"))
+"""Codes of languages that are known as such."""
+
 _UNSPACED = frozenset(("bo", "ja", "km", "lo", "my", "th", "yue", "zh"))
 """Languages that set no space between words."""
 
