@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from unicodedata import category, normalize
 
 from anaphora.errors import ConfigError
 
-NAMES = dict(
-    row.split("\t") for row in Path(__file__).with_name("languages.tsv").read_text(encoding="utf-8").splitlines()
-)
-"""Names of languages in English by their codes (ISO 639-1)."""
+_ROWS = [row.split("\t") for row in Path(__file__).with_name("languages.tsv").read_text(encoding="utf-8").splitlines()]
+NAMES = {code: name for code, _, name, _ in _ROWS}
+"""Names of languages in English by their codes (ISO 639-1, of others ISO 639-3)."""
 
-CODES = frozenset((*NAMES, "ast", "bh", "dsb", "fil", "hsb", "iw", "ji", "sh", "yue"))
+_LIKE_WORDS = frozenset(("alt", "din", "fon", "jam", "lua", "mag", "rap", "tar"))
+"""Codes that are more often words, or the endings of files."""
+
+CODES = (NAMES.keys() - _LIKE_WORDS) | {"bh", "iw", "ji", "sh"}
 """Codes of languages that are known as such."""
 
 _UNSPACED = frozenset(("bo", "ja", "km", "lo", "my", "th", "yue", "zh"))
@@ -19,26 +22,34 @@ _UNSPACED = frozenset(("bo", "ja", "km", "lo", "my", "th", "yue", "zh"))
 _RUN_ON = frozenset(("ja", "yue", "zh"))
 """Languages that set no space between sentences either; in the others a space ends a sentence, or follows its sign."""
 
-
-_THREE_LETTERS = """
-    ara:ar aze:az bel:be ben:bn bod:bo bul:bg cat:ca ces:cs cmn:zh dan:da deu:de ell:el eng:en est:et eus:eu fas:fa
-    fin:fi fra:fr gle:ga glg:gl heb:he hin:hi hrv:hr hun:hu hye:hy ind:id isl:is ita:it jpn:ja kat:ka kaz:kk khm:km
-    kor:ko lao:lo lav:lv lit:lt mkd:mk mya:my nld:nl nor:no pol:pl por:pt ron:ro rus:ru slk:sk slv:sl spa:es sqi:sq
-    srp:sr swe:sv tam:ta tha:th tur:tr ukr:uk urd:ur vie:vi zho:zh
-"""
-_TWO_LETTERS = dict(entry.split(":", 1) for entry in _THREE_LETTERS.split())
-"""Codes of ISO 639-1 by those of ISO 639-3."""
+_SHORTER = {longer: code for code, others, _, _ in _ROWS for longer in others.split()}
+"""Codes of ISO 639-1 by those of ISO 639-2 and 639-3."""
 
 
 def bare(language: str) -> str:
     """Return the language alone, by its shorter code: ``zh`` of ``zh_Hans`` and ``zho``."""
     code = plain_code(language).split("-")[0]
-    return _TWO_LETTERS.get(code, code)
+    return _SHORTER.get(code, code)
 
 
 def plain_code(code: str) -> str:
     """Return a code as codes are compared: in lower case, with hyphens."""
     return code.strip().replace("_", "-").lower()
+
+
+def code_of(name: str) -> str:
+    """Return the code of a language by its name in English, in itself or in a large neighbour; empty for another.
+
+    Case and accents make no difference; codes are in lower case.
+    """
+    return _BY_NAME.get(_without_accents(name), "")
+
+
+def _without_accents(name: str) -> str:
+    return "".join(sign for sign in normalize("NFD", name.casefold()) if category(sign) != "Mn")
+
+
+_BY_NAME = {_without_accents(one): code.lower() for code, _, name, more in _ROWS for one in (name, *more.split())}
 
 
 def choose_direction(known: Sequence[tuple[str, str]], target: str = "", source: str = "") -> tuple[str, str]:

@@ -45,7 +45,7 @@ def test_a_code_means_the_nearest_language_there_is(asked: str, known: list[str]
 
 
 def test_languages_have_english_names_and_others_their_code() -> None:
-    names = {"en": "English", "zh-Hans": "Chinese (simplified)", "de-AT": "German", "nah": "nah"}
+    names = {"en": "English", "zh-Hans": "Chinese (simplified)", "de-AT": "German", "nah": "Nahuatl", "xyz": "xyz"}
     assert {code: name_of(code) for code in names} == names
 
 

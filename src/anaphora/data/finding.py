@@ -56,7 +56,8 @@ class Names:
 
     def split_of(self, stem: str) -> str:
         """Return the name of the split of a file, by its name less its ending: ``valid-web``, ``test2016``."""
-        if any(re.match(rf"{re.escape(name)}(?:[-._]|$)", stem) for name in self.validation()):
+        begun = tuple(f"{name}{sign}" for name in self.validation() for sign in "-._")
+        if stem in self.validation() or stem.startswith(begun):
             return self.valid
         return self.test if stem.startswith(self.test) else self.train
 

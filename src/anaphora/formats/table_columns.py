@@ -5,19 +5,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.languages import NAMES
+from anaphora.languages import code_of
 from anaphora.wording import inflect, nearest
 
-_NAMES = """
-    deutsch:de français:fr español:es castellano:es italiano:it português:pt nederlands:nl čeština:cs česky:cs polski:pl
-    русский:ru українська:uk türkçe:tr العربية:ar عربي:ar עברית:he हिन्दी:hi 中文:zh 日本語:ja 한국어:ko ελληνικά:el
-    suomi:fi svenska:sv dansk:da norsk:no magyar:hu română:ro български:bg
-    englisch:en französisch:fr spanisch:es italienisch:it anglais:en allemand:de espagnol:es italien:it inglés:en
-    alemán:de francés:fr
-"""
-_CODES = {name.casefold(): code.casefold() for code, name in NAMES.items()}
-_CODES |= dict(entry.split(":", 1) for entry in _NAMES.split())
-"""Codes of languages by their names in English, in the language itself, and some in German, French and Spanish."""
 SIDES = ("source", "src", "sentence1"), ("target", "tgt", "trg", "sentence2")
 """Names of the two sides in headings."""
 _SOURCES, _TARGETS = map(frozenset, SIDES)
@@ -41,7 +31,8 @@ class Column(NamedTuple):
         """Return the column of a heading: of "# Source text" "source", of "German" and "sentence_de" "de"."""
         words = [word for word in _WORD.findall(cell.casefold()) if word not in _BESIDE]
         word = words[0] if len(words) == 1 else cell.strip().casefold()
-        return cls(_CODES.get(word, word), word in _CODES)
+        code = code_of(word)
+        return cls(code or word, bool(code))
 
 
 def is_heading(cells: Sequence[str], sides: tuple[str, str] = ("", "")) -> bool:
