@@ -18,6 +18,7 @@ from anaphora.formats.lines import read_lines
 from anaphora.formats.omegat import is_project, read_project
 from anaphora.formats.tsv import PLAIN, Layout
 from anaphora.languages import CODES, bare
+from anaphora.wording import inflect
 
 ENDINGS = (".tmx", ".po", ".xlf", ".xliff", ".mxliff", ".sdlxliff", ".csv")
 """Endings of the names of such files, ``.gz`` aside."""
@@ -39,7 +40,7 @@ def entry_files(paths: Iterable[Path], sides: tuple[str, str], layout: Layout, r
     """Yield the files of entries among those of a folder; errors as for ``entry_file``.
 
     Of catalogues, those of the language that messages are in are left out beside translations of these, and those in a
-    variety of a language (``pt_BR``) where others are in exactly that; both are reported.
+    variety of a language (``pt_BR``) where others are in exactly that; they are counted in a Note.
     """
     files = [file for path in paths if (file := entry_file(path, sides, layout))]
     codes = [next(iter(languages_in(file.path, file.kind)), "") if file.kind == "po" else "" for file in files]
@@ -47,14 +48,13 @@ def entry_files(paths: Iterable[Path], sides: tuple[str, str], layout: Layout, r
     english = min((side for side in (0, 1) if bare(sides[side]) == "en"), key=lambda side: len(sides[side]), default=0)
     if all(chosen) and bare(sides[english]) == "en":
         chosen[english] = []
-    for place, file in enumerate(files):
-        code = codes[place]
-        if place not in chain(*chosen) and (places_of([code], *sides) or places_of([code], *sides[::-1])):
-            report(
-                Note(f"{file.path} is left out, since its translations are in {code} and those of others fit better.")
-            )
-        else:
-            yield file
+    fitting = [{*places_of([code], *sides), *places_of([code], *sides[::-1])} for code in codes]
+    others = [place for place, fits in enumerate(fitting) if fits and place not in chain(*chosen)]
+    if others:
+        named = ", ".join(dict.fromkeys(codes[place] for place in others))
+        clause = f"are left out, since translations into {named} fit less well than others"
+        report(Note(f"{inflect(len(others), 'catalogue', clause)} (the first is {files[others[0]].path})."))
+    yield from (file for place, file in enumerate(files) if place not in others)
 
 
 def holds_pairs(path: Path) -> bool:
