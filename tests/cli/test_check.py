@@ -113,3 +113,9 @@ def test_words_of_a_tagger_are_no_tokenised_text(cli: Cli) -> None:
     shown = cli("check", "--data", data, "--task", "tag", "--trial", "0.01")
     assert "as tokenised text has" not in shown.out and "outside the vocabulary" not in shown.out
     assert "1 type, in " in shown.said and "PET: " in shown.said
+
+
+def test_a_name_in_place_of_a_code_is_told_the_code(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("".join(f"a {number}\tb {number}\n" for number in range(40)))
+    shown = cli("check", "--data", tmp_path / "pairs.tsv", "--source", "en", "--target", "German", "--trial", "0")
+    assert "warning: Languages are named by their codes: write de for German." in shown.err

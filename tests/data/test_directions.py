@@ -70,6 +70,11 @@ def test_a_path_without_a_direction_beside_others_is_told_what_to_write(path: st
         directed_paths([Path("en-cs=other"), Path(path)], USUAL)
 
 
+def test_a_language_in_front_of_a_path_is_told_that_it_takes_two(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"there is no ka=.*: check the path, or write two codes of languages"):
+        find_pairs([Path(f"ka={tmp_path}")], USUAL, Names(), silent)
+
+
 def test_two_files_are_a_pair_in_either_order(tmp_path: Path) -> None:
     first, second = files(tmp_path, "mine.cs", "mine.en")
     for data in ([first, second], [second, first]):

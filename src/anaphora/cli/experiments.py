@@ -14,6 +14,7 @@ from anaphora.cli.options import ColumnsOption, SettingsOption, TrainingThreads,
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.files import MEGABYTE
+from anaphora.languages import code_of
 from anaphora.options import MAX_COUNT, Argument, Option
 from anaphora.tasks.registry import TASKS, find_tasks, named_in
 
@@ -99,6 +100,9 @@ def with_languages(asked: ExperimentRequest, report: Report) -> ExperimentReques
     from anaphora.experiment.overrides import override, read_table
 
     recipe, data, source, target, settings = asked.recipe, asked.data, asked.source, asked.target, asked.changes
+    for name in (source, target):
+        if (code := code_of(name)) not in ("", name):
+            report(Note(f"Languages are named by their codes: write {code} for {name}.", warning=True))
     named_elsewhere = any(setting.startswith(("data.source", "data.target")) for setting in settings)
     resolved = (source and target) or named_elsewhere or languages_named(data or ())
     if not data or resolved or recipe.endswith(".toml") or not _of_pairs(asked.task):

@@ -87,7 +87,8 @@ def demand_data(data: Sequence[Path], example: str = "--data FOLDER or --data FI
 def demand_path(path: Path) -> None:
     """DataError for a path of data that does not exist."""
     if not path.exists():
-        raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
+        pair = ", or write two codes of languages in front, such as es-gn=" if "=" in str(path) else ""
+        raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path{pair}.")
 
 
 def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, report: Report) -> SplitFiles[PairFiles]:
