@@ -132,10 +132,10 @@ def test_missing_files_and_folders_are_named(name: str, said: str, tmp_path: Pat
 
 
 def test_reading_takes_the_memory_of_a_line(written: Written) -> None:
-    path = written("long.txt", gzip.compress(b"a line of text\n" * 10_000))
+    path = written("long.txt", gzip.compress(b"a line of text\n" * 100_000))
     list(zip(read_lines(path), range(10), strict=False))  # what is imported late is not counted
-    with memory_below(150_000):
-        assert sum(1 for _ in read_lines(path)) == 10_000
+    with memory_below(500_000):
+        assert sum(1 for _ in read_lines(path)) == 100_000
 
 
 def test_a_line_feed_inside_a_line_leaves_the_old_file(tmp_path: Path) -> None:

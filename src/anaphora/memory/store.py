@@ -187,7 +187,7 @@ class Store:
         for mode in ("rwc" if create else "rw", "ro", "ro&immutable=1"):
             # transactions begin where we say so; the callers of a connection take turns
             database = sqlite3.connect(
-                f"{address}?mode={mode}", PATIENCE, isolation_level=None, check_same_thread=False, uri=True
+                f"{address}?mode={mode}", timeout=PATIENCE, isolation_level=None, check_same_thread=False, uri=True
             )
             try:
                 for setting in ("trusted_schema = OFF", "cell_size_check = ON", "secure_delete = ON"):
