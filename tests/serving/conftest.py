@@ -100,15 +100,17 @@ def learning(serve: Serve, remembering: ServedRun) -> TestClient:
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Memory:
-    """An empty memory; the server of a translator that has it closes it."""
-    return Memory(tmp_path, create=True)
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    """An empty memory."""
+    with Memory(tmp_path, create=True) as memory:
+        yield memory
 
 
 @pytest.fixture
-def remembering(stored: ServedRun, memory: Memory, tmp_path: Path) -> ServedRun:
+def remembering(stored: ServedRun, memory: Memory, tmp_path: Path) -> Iterator[ServedRun]:
     """The stored translator with a memory that it learns into."""
-    return stored._replace(memory=memory, learning=Memory(tmp_path))
+    with Memory(tmp_path) as learning:
+        yield stored._replace(memory=memory, learning=learning)
 
 
 @asynccontextmanager

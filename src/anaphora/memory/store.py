@@ -196,7 +196,7 @@ class Store:
                 if mode.startswith("rw"):
                     database.execute("PRAGMA journal_mode = WAL")
                     database.execute("PRAGMA synchronous = FULL")
-            except sqlite3.OperationalError as error:
+            except sqlite3.DatabaseError as error:
                 database.close()
                 if create or mode.endswith("immutable=1") or error.sqlite_errorcode & 0xFF not in _REFUSED:
                     raise

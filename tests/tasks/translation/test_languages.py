@@ -150,7 +150,8 @@ def test_a_server_lists_every_pair_each_with_its_memory(run: Path) -> None:
         assert served.find("xx", "zz").predictor.translate(["wind"])[0].text == "zzwind"
         memories = {one.memory.path.name for one in served if one.memory is not None}
         assert memories == {f"memory.{source}-{target}.sqlite" for source, target in PAIRS}
-        assert len(Memory(run, pair="xx-zz")) == 0
+        with Memory(run, pair="xx-zz") as memory:
+            assert len(memory) == 0
     finally:
         served.close()
 
