@@ -187,7 +187,7 @@ def test_a_damaged_checkpoint_is_left_out_and_named(small: Run) -> None:
 
 
 def test_one_checkpoint_and_different_networks_have_no_average(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="needs two whole checkpoints"):
+    with pytest.raises(RunError, match="has 1: resume, or raise"):
         average(saved(tmp_path / "one", [torch.ones(2)]), 5)
     with pytest.raises(RunError, match="step-2 has other tensors than step-1"):
         average(saved(tmp_path / "two", [torch.ones(2), torch.ones(3)]), 2)

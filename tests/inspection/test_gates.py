@@ -1,5 +1,7 @@
 """Gates are those that make the states; properties and correlations are right on texts that one can count."""
 
+import gc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import torch
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.inspection.gates import BINS, PROPERTIES, WEAK, followers, gates, lacks_gates, saturation
-from anaphora.inspection.subject import LONGEST, Subject
+from anaphora.inspection.subject import LONGEST, Layer, Subject
 
 
 def test_the_gates_over_a_sentence_make_its_states(language_model: Subject) -> None:
@@ -39,6 +41,25 @@ def test_saturation_counts_every_value_once(language_model: Subject) -> None:
     f = torch.tensor([row for text in ("line 3", "book") for row in gates(language_model, text).units[0].values["f"]])
     [of_f] = [gate for gate in found.gates if gate.unit == "recurrence layer0" and gate.gate == "f"]
     assert of_f.high == pytest.approx((f > 0.9).float().mean(0).tolist())
+
+
+def test_saturation_holds_no_more_for_a_longer_text(language_model: Subject) -> None:
+    held = list[int]()
+
+    def lines() -> Iterator[str]:
+        for _ in range(6):
+            gc.collect()
+            held.append(sum(one.numel() for one in gc.get_objects() if type(one) is torch.Tensor))
+            yield "line 3"
+
+    saturation(language_model, lines())
+    assert held[2] == held[-1]
+
+
+def test_saturation_counts_more_values_than_a_float(language_model: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Layer, "gates", lambda layer, unit: {"f": torch.full((2_000_000, 5), 0.5)})
+    found = saturation(language_model, ["a", "a"])
+    assert [sum(gate.histogram) for gate in found.gates] == [20_000_000] * 2
 
 
 def test_properties_are_what_one_counts() -> None:

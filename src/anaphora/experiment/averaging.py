@@ -96,7 +96,7 @@ def average(run: Run, last: int, report: Report = silent) -> tuple[dict[str, Ten
         newest = tensors
         updates.append(checkpoint.update)
     if len(updates) < 2:
-        raise RunError(f"{run.path} needs two whole checkpoints, but has {len(updates)}: raise training.keep.")
+        raise RunError(f"{run.path} needs 2 whole checkpoints, but has {len(updates)}: resume, or raise training.keep.")
     return {
         name: (sums[name] / len(updates)).to(tensor.dtype) if tensor.is_floating_point() else tensor
         for name, tensor in newest.items()

@@ -99,7 +99,7 @@ def lacks_attribution(subject: Subject) -> str:
 
 def _side(subject: Subject) -> str:
     """Return the vocabulary of the output tokens; empty where there are none."""
-    sides = subject.trained.tokenizers
+    sides = subject.trained.tokenizers if hasattr(subject.trained.model, "stepper") else {}
     return next((side for side in ("target", "text") if side in sides and set(sides) <= {"source", side}), "")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from statistics import fmean as mean
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -153,10 +154,9 @@ def gates(subject: Subject, text: str, target: str | None = None) -> Gates:
     Raises ConfigError for a run without gates, and for a sentence longer than a page.
     """
     layers = layers_of(subject, subject.example(text, target))
-    for layer in layers:
-        demand_page(layer.steps)
     found = []
     for layer in layers:
+        demand_page(layer.steps)
         for unit, of_unit in _gated(layer):
             state = unit.cell.state
             of_state = {name: layer.signal(f"{unit.name}.{name}") for name in reversed(state)}
@@ -173,7 +173,7 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
 
     Raises DataError for no text, ConfigError for a run without gates.
     """
-    steps, blocks = 0, dict[tuple[str, str, bool, str], list[Tensor]]()
+    steps, sums = 0, dict[tuple[str, str, bool, str], list[Any]]()
     for text in texts:
         layers = layers_of(subject, subject.example(text))
         steps += sum(layer.size for layer in layers)
@@ -181,17 +181,18 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
             for unit, of_unit in _gated(layer):
                 for gate, values_TH in of_unit.items():
                     place = f"{layer.name} {unit.name}", gate, gate == unit.cell.candidate, _name(unit, gate)
-                    blocks.setdefault(place, []).append(values_TH.abs())
+                    size_TH = values_TH.abs().float()
+                    # whole numbers: floats would stop counting at 2^24
+                    own = torch.histc(size_TH, BINS, 0, 1).long(), (size_TH < LOW).sum(0), (size_TH > HIGH).sum(0)
+                    before = sums.get(place, [0] * 4)
+                    sums[place] = [one + more for one, more in zip(before, (*own, layer.size), strict=True)]
     if not steps:
         raise DataError("The saturation of gates takes a text, but there are no lines: give one that has some.")
-    subject.demand("has no gates to show", "" if blocks else "its cells have none")
+    subject.demand("has no gates to show", "" if sums else "its cells have none")
     found = []
-    for (unit_name, gate, candidate, name), parts in blocks.items():
-        values_NH = torch.cat(parts).float()
-        counts = tuple(int(count) for count in torch.histc(values_NH, BINS, 0, 1))
-        low, high = (values_NH < LOW).float().mean(0), (values_NH > HIGH).float().mean(0)
-        rows = tuple(low.tolist()), tuple(high.tolist())
-        found.append(GateSaturation(unit_name, gate, counts, *rows, candidate, name))
+    for (unit_name, gate, candidate, name), (counts_B, low_H, high_H, count) in sums.items():
+        rows = tuple((low_H / count).tolist()), tuple((high_H / count).tolist())
+        found.append(GateSaturation(unit_name, gate, tuple(counts_B.tolist()), *rows, candidate, name))
     return Saturation(subject.name, steps, tuple(found))
 
 

@@ -53,6 +53,7 @@ def test_a_classifier_is_trained_without_a_recipe_evaluated_and_asked(trained: T
     first, _, blank = shown("predict", "run", texts, "--json").objects
     assert blank == {"label": "", "probability": 0.0, "probabilities": {}}
     assert "The text is empty" in shown("inspect", "run", "gates", "--text", " ", code=2).err
+    assert "predicts no tokens one after another" in shown("inspect", "run", "attribute", "--text", "fine", code=2).err
     assert first["label"] == "good" and sum(first["probabilities"].values()) == pytest.approx(1)
 
 

@@ -53,12 +53,25 @@ def test_a_text_is_written_evaluated_and_drawn(data: Path) -> None:
     assert len({trace.values_TD.tobytes() for trace in again}) == 3
     shown(*draw, "--prime", "coat.jsonl", "--output", "primed.jsonl")
     [primed] = [json.loads(line) for line in Path("primed.jsonl").read_text().splitlines()]
-    assert primed["text"] == "coat coat"
+    assert primed["text"] == "coatcoat"  # training texts have no space
     start = [point for stroke in primed["strokes"] for point in stroke][: primed["primed"]]
     assert np.allclose(start, again[0].values_TD, atol=0.01)
     sized = find_tasks("trace")[0].choose(GivenData([data], Names()))
     assert sized.table["training"]["batch_tokens"] == 400  # few strokes make small batches
     shown("check", "--task", "trace", "--data", data, "--trial", "0", *set_all("decoder.size=6"))
+
+
+def test_a_prime_says_what_the_model_can_read(data: Path) -> None:
+    for file in data.glob("*.jsonl"):
+        texts = [json.loads(line) for line in file.read_text().splitlines()]
+        joined = [one | {"text": one["text"].replace(" ", "")} for one in texts]
+        file.write_text("".join(f"{json.dumps(one)}\n" for one in joined))
+    shown(*SYNTHESIS, "--data", data, "--run", "words")
+    draw = ["draw", "words", "--text", "to", "--length", "2", "--json", "--prime"]
+    (primes := Path("primes.jsonl")).write_text(json.dumps(joined[0] | {"text": "tad"}))
+    assert shown(*draw, primes).json["text"] == "tadto"  # no text has a space
+    primes.write_text(json.dumps(joined[0] | {"text": "9!"}))
+    assert "has '!', '9', which the training texts have not" in shown(*draw, primes, code=2).err
 
 
 @pytest.mark.parametrize("kind", ["mixture", "squared-error"])

@@ -173,11 +173,8 @@ class TracePredictor(FieldPredictor[Any]):
         ``read_PX`` are the vectors that every row has read before the first draw, P x (D + pen), at least the one that
         sequences begin with. A higher ``bias`` draws nearer to what is most probable (Graves 2013, section 5.4).
         """
-        rows, size, flags = (
-            batch.example_ids_B.tolist(),
-            len(self.experiment.scale.mean_D),
-            self.experiment.scale.pen + 1,
-        )
+        scale, rows = self.experiment.scale, batch.example_ids_B.tolist()
+        size, flags = len(scale.mean_D), scale.pen + 1
         drawn: list[Floats] = []
         ends = [length] * len(rows)
         with running(self.runtime):
@@ -210,13 +207,23 @@ class TracePredictor(FieldPredictor[Any]):
             return
         if not text.strip():
             raise ConfigError("This model writes a given text, but it is empty: give one.")
-        encode, unknown = self.field.tokenizer.encode, self.field.tokenizer.symbols.unk
-        if unknown in encode(text):
-            known = {c for c in text if unknown not in encode(c)}
-            strange = ", ".join(sorted({repr(c) for c in text if c not in known and not c.isspace()})) or "its spaces"
-            raise ConfigError(f"The text '{text:.40}' has {strange}, which the training texts have not: write others.")
         if prime is not None and not prime.text.strip():
             raise ConfigError(f"{prime.place} has no text, but this model needs what the strokes say: add it.")
+        whole, encode, unknown = self._whole(text, prime), self.field.tokenizer.encode, self.field.tokenizer.symbols.unk
+        if unknown in encode(whole):
+            strange = sorted({repr(c) for c in whole if unknown in encode(c) and not c.isspace()}) or ["its spaces"]
+            raise ConfigError(
+                f"The text '{whole:.40}' has {', '.join(strange)}, which the training texts have not: write others."
+            )
+
+    def _whole(self, text: str, prime: Trace | None) -> str:
+        """Return what is written with a prime: its text, and then ``text``, after a space if the model knows spaces."""
+        if prime is None:
+            return text
+        said = prime.text.strip()
+        joined = f"{said} {text}".strip()
+        spaced = not self.writes_text or self.field.tokenizer.symbols.unk not in self.field.tokenizer.encode(joined)
+        return joined if spaced else said + text
 
     def _read(self, prime: Trace | None) -> Floats:
         """Input before the first draw."""
@@ -233,8 +240,7 @@ class TracePredictor(FieldPredictor[Any]):
         if not self.writes_text:
             nothing = Vectors("nothing", 1, lambda example: example)
             return Side.of(nothing, [nothing.encode([np.zeros((1, 1), np.float32)] * len(texts), str)])
-        whole = [f"{prime.text.strip()} {text}" for text in texts] if prime else texts
-        return Side.of(self.field, [self.field.encode(whole, str)])
+        return Side.of(self.field, [self.field.encode([self._whole(text, prime) for text in texts], str)])
 
     def _complete(self, drawn: SampledTrace, text: str, prime: Trace | None) -> Drawing | Series:
         """Return the sequence as the data has it, after what it was primed with."""
@@ -245,24 +251,20 @@ class TracePredictor(FieldPredictor[Any]):
         if not scale.pen:
             whole_TD = values_TD if prime is None else np.concatenate([prime.values_TD, values_TD])
             return Series(whole_TD, given, drawn.ended)
-        ends_T = drawn.values_TX[:, size] > 0
         if prime is None or prime.ends_T is None:
             before_TD, before_T = np.zeros((1, 2)), np.array([False])
         else:
             before_TD, before_T = scale.decode(scale.encode(prime)[:, :size]), prime.ends_T
         points_TD = np.cumsum(np.concatenate([before_TD, values_TD]), 0)
-        whole = f"{prime.text.strip()} {text}".strip() if prime else text
-        return Drawing(points_TD, np.concatenate([before_T, ends_T]), whole, given, drawn.ended, scale.upward)
+        ends_T = np.concatenate([before_T, drawn.values_TX[:, size] > 0])
+        return Drawing(points_TD, ends_T, self._whole(text, prime), given, drawn.ended, scale.upward)
 
 
 def _draws(seed: int, rows: Sequence[int], step: int, size: int, flags: int) -> tuple[Floats, Floats, Floats]:
     """Return the random numbers of a step, by row: to choose a component, of the vector, and of its flags."""
-    generators = [
-        np.random.Generator(
-            np.random.Philox(key=np.array([seed, row], np.uint64), counter=np.array([0, 0, 0, step], np.uint64))
-        )
-        for row in rows
-    ]
+    counter = np.array([0, 0, 0, step], np.uint64)
+    bits = (np.random.Philox(key=np.array([seed, row], np.uint64), counter=counter) for row in rows)
+    generators = list(map(np.random.Generator, bits))
     uniform = np.stack([generator.random(1 + flags) for generator in generators])
     normal = np.stack([generator.standard_normal(size) for generator in generators])
     return uniform[:, 0], normal, uniform[:, 1:]
