@@ -134,7 +134,7 @@ class VectorTransductionExperiment(VectorTransducerConfig, ValuedExperiment):
 TIERS = (
     Tier(300, embedding=64, size=100, dropout=0.3, epochs=100, rate=0.005, batch=300),
     Tier(3_000, embedding=64, size=100, dropout=0.3, epochs=40, rate=0.005, batch=500),
-    Tier(30_000, embedding=96, size=150, dropout=0.3, epochs=30, rate=0.004, batch=500),
+    Tier(50_000, embedding=96, size=150, dropout=0.3, epochs=30, rate=0.004, batch=500),
     Tier(1 << 62, embedding=128, size=256, dropout=0.2, epochs=12, rate=0.003, batch=2_000),
 )
 
