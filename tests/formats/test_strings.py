@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from anaphora.data.corpora import StringFile
+from anaphora.data.labelled import hold_vectors
 from anaphora.errors import DataError
 from anaphora.formats.strings import holds_strings, recognize, string_lines
 from anaphora.formats.tsv import HEADING
@@ -147,6 +148,13 @@ def test_csv_and_json_are_pairs_as_tables_are(
     path = written(file, content)
     assert [(row.source, row.target) for row in StringFile.of(path).rows()] == expected
     assert holds_strings(path) == ("json" in file)
+
+
+@pytest.mark.parametrize("count", [30, 1500])
+def test_a_cell_of_csv_may_have_lines_wherever_it_stands(count: int, written: Written) -> None:
+    path = written("a.csv", "source,target\n" + "".join(f'"a\n{n}\n","b {n}"\n' for n in range(count)))
+    assert [row.target for row in StringFile.of(path).rows()] == [f"b {n}" for n in range(count)]
+    assert not hold_vectors([path])
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ def holds_numbers(path: Path) -> bool:
     """True if a file is a table whose heading names a label, and whose other columns are numbers."""
     if not path.is_file() or not is_table(path.name, *TABLES):
         return False
-    lines = islice(read_lines(path, any_format=True, replace_invalid=True), _LOOKED_AT)
-    heads, *others = [row.cells for row in table_rows(lines, str(path)) if any(row.cells)] or [[]]
+    rows = table_rows(read_lines(path, any_format=True, replace_invalid=True), str(path))
+    heads, *others = [*islice((row.cells for row in rows if any(row.cells)), _LOOKED_AT)] or [[]]
     label, sequence, values = _NumberColumns.of(heads)
     is_wide = label is not None and len(values) + (sequence is not None) > 1
     of_text = {heads[place].strip().casefold() for place in values} & {*TEXT_COLUMNS} - {"x"}

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, tee
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -227,11 +227,11 @@ def read_format(lines: Iterable[str], file: str, columns: TableColumns = STRINGS
 
     Errors as for ``recognize`` and ``string_lines``.
     """
-    first = list(islice(lines, _SAMPLE))
+    first, again = tee(lines)  # row by row, since a cell of CSV may have several lines
     row = next((row for row in string_rows(first, file) if row.cells), None)
     places, headed = sides_in(row, f"{file}:{row.number}", columns) if row else ([], False)
     numbers = [place + 1 for place in (range(len(places)) if row and row.keys else places)]
-    found = recognize(string_lines(first, file, columns), file, numbers)
+    found = recognize(islice(string_lines(again, file, columns), _SAMPLE), file, numbers)
     if row is None or (found.kind == "dictionary" and not places):
         return found, columns
     if places and not columns.chosen:

@@ -6,7 +6,7 @@ in whose place a text is written.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import tee
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -49,9 +49,6 @@ from anaphora.text.tokenization import AnyTokenizer, Symbol
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.best_checkpoint import Better
 from anaphora.wording import inflect
-
-_PEEK = 1000
-"""Lines by which the format of a given text is recognised."""
 
 METRICS: dict[str, Better] = {"loss": "lower", "accuracy": "higher", "symbol_error_rate": "lower"}
 """Metrics of every transducer."""
@@ -279,10 +276,9 @@ class StringTransduction(ScoredTask):
         """Return the pairs that are requested; DataError with its line for one that is no pair."""
         columns = TableColumns.of(request.reading(experiment).data)
         if request.text:
-            lines, name = iter(request.text.lines), request.text.name
-            first = list(islice(lines, _PEEK))
+            (first, lines), name = tee(request.text.lines), request.text.name
             format_, _ = read_format(first, name, columns)
-            rows = format_.read(string_lines(chain(first, lines), name, columns), name)
+            rows = format_.read(string_lines(lines, name, columns), name)
         elif request.data:
             name, rows = request.data.name, StringFile.of(request.data, columns).rows()
         else:
