@@ -125,6 +125,7 @@ TABLES = [
     ("a.csv", "features,form,lemma\nV;PST,sagte,sagen\n", INFLECTED),
     ("a.jsonl", '{"lemma": "sagen", "tags": ["V", "PST"], "form": "sagte"}\n', INFLECTED),
     ("a.jsonl", '{"lemma": "sagen", "form": "sagte", "features": "V;PST"}\n', INFLECTED),
+    ("a.jsonl", '{"src": "colour", "tgt": "color"}\n{"src": "a, b", "tgt": "x \\"y\\""}\n', PAIRS),
     ("a.csv", 'word,lemma\ncolour,color\n"a, b","x ""y"""\n', PAIRS),
     ("a.json", '[\n{"word": "colour", "lemma": "color"},\n{"word": "a, b", "lemma": "x \\"y\\""}\n]', PAIRS),
     ("a.json", '[["colour", "color"],\n["a, b", "x \\"y\\""]]', PAIRS),

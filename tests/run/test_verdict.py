@@ -44,6 +44,15 @@ def test_a_loss_that_stays_is_flat_and_the_gap_says_what_may_help(count: int, sc
     assert ("more data" in found.text) == (gap < 0.8)
 
 
+@given(COUNTS, st.floats(-3, 0), st.floats(-0.5, -0.21) | st.floats(-0.19, 0.1))
+def test_a_loss_below_zero_changes_by_nats(count: int, end: float, gap: float) -> None:
+    falling = [end + 0.5 * 0.5**step for step in range(count)]
+    found = verdict(log([*falling, *([end] * 2 * count)], [end + gap] * 3 * count), "loss")
+    assert found is not None and found.trend == "flat" and ("more data" in found.text) == (gap < -0.2)
+    rising = verdict(log([end - step for step in range(count)], [end] * count), "loss")
+    assert rising is not None and f"loss became {max(2, count // 3)} better" in rising.text
+
+
 @given(COUNTS, SCALES)
 def test_a_validation_loss_that_rises_while_training_loss_falls_overfits(count: int, scale: float) -> None:
     turned = count // 2

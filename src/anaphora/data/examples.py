@@ -117,9 +117,10 @@ class ExampleCorpus(LocatedExamples[Example]):
         """A training and a validation split named ``valid``, with these fingerprints; a Note reports the sizes."""
         found = fraction_of(map(self.held_out_key, self.examples()))
         if not found:
+            path, ending = self.paths[0], self.paths[0].suffix
             raise DataError(
-                f"{self.paths[0]} has too few different {plural(noun)} to hold some out for validation: give a "
-                f"validation split."
+                f"{path} has too few different {plural(noun)} to hold some out for validation: give more, or a folder "
+                f"with a validation split (train{ending}, {valid}{ending})."
             )
         one_in, held = found
         apart, whole = replace(self, one_in=one_in), inflect(self.count, noun)

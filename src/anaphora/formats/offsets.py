@@ -78,7 +78,8 @@ def _text(item: Mapping[str, Any], place: str) -> str:
     text = item.get("text", data.get("text") if isinstance(data, Mapping) else data)
     if not isinstance(text, str):
         raise DataError(
-            f'{place} should have its text under "text", but has {", ".join(item) or "nothing"}: rename it.'
+            f'{place} should have its text under "text", but has {", ".join(item) or "nothing"}: rename it, or write '
+            f"lists of tokens and tags as lines: token, tab, tag, and a blank line after each sentence."
         )
     return text
 

@@ -29,8 +29,8 @@ from anaphora.wording import inflect
 
 SIDES = ("source", "target", "features")
 SIDE_NAMES = (
-    ("source", "input", "word", "spelling", "grapheme", "graphemes", "lemma"),
-    ("target", "output", "pronunciation", "phones", "phoneme", "phonemes", "transcription", "form", "lemma"),
+    ("source", "src", "input", "word", "spelling", "grapheme", "graphemes", "lemma"),
+    ("target", "tgt", "output", "pronunciation", "phones", "phoneme", "phonemes", "transcription", "form", "lemma"),
     ("features", "tags"),
 )
 """Usual names of source, target and features in headings and keys."""

@@ -50,29 +50,41 @@ def verdict(lines: Iterable[Mapping[str, Any]], metric: str) -> Verdict | None:
     best_update, best = bests[-1]
     if metric not in ("loss", "perplexity") and (best in (1, 100) or (best == 0 and bests[0][1] > 0)):
         return Verdict("flat", f"Nothing is left to improve: {metric} is {best:g} on the validation split.")
-    gain = abs(_change(next((value for update, value in reversed(bests) if update <= begin), best), best))
+    then = next((value for update, value in reversed(bests) if update <= begin), best)
     since = f"over the last {last} of {count} validations"
-    if gain >= CHANGE:
-        seen = f"Still improving: {metric} became {gain:.1%} better {since}."
+    if abs(_change(then, best)) >= CHANGE:
+        seen = f"Still improving: {metric} became {_shown(then, best)} better {since}."
         return Verdict("improving", f"{seen} Training longer should help: raise training.epochs or --time.")
     losses = [figures["loss"] for _, figures in validations if "loss" in figures]
     before = _mean(loss for update, loss in training if 2 * begin - end < update <= begin)
     after = _mean(loss for update, loss in training if begin < update <= end)
     risen, fallen = (_change(min(losses), losses[-1]) if losses else 0.0), -_change(before, after)
     if risen >= 2 * CHANGE and fallen >= CHANGE:
-        seen = f"Overfitting: validation loss is {risen:.1%} above its best, while training loss fell by {fallen:.1%}"
+        above, by = _shown(min(losses), losses[-1]), _shown(before, after)
+        seen = f"Overfitting: validation loss is {above} above its best, while training loss fell by {by}"
         advice = "The best checkpoint is kept; more data, more dropout or a smaller model should help."
         return Verdict("overfitting", f"{seen} {since}. {advice}")
     seen = f"Flat: {metric} has not improved by {CHANGE:.0%} {since}; the best is of update {best_update:,}."
-    if losses and after < 0.8 * losses[-1]:
-        gap = f"Training loss is {1 - after / losses[-1]:.0%} below validation loss"
+    if losses and _change(losses[-1], after) < -0.2:
+        gap = f"Training loss is {_shown(losses[-1], after)} below validation loss"
         return Verdict("flat", f"{seen} {gap}: more data or more dropout should help.")
     return Verdict("flat", f"{seen} Training loss is nearly as high: a larger model may learn more.")
 
 
 def _change(before: float, after: float) -> float:
-    """Return the relative change; 0 where it has no meaning."""
-    return (after - before) / abs(before) if before and math.isfinite(before) and math.isfinite(after) else 0.0
+    """Return the relative change; of a loss that is 0 or less, as of densities, the change itself, in nats.
+
+    0 where it has no meaning.
+    """
+    if not (math.isfinite(before) and math.isfinite(after)):
+        return 0.0
+    return (after - before) / before if min(before, after) > 0 else after - before
+
+
+def _shown(before: float, after: float) -> str:
+    """Return the size of a change for people, as ``_change`` has it."""
+    size = abs(_change(before, after))
+    return f"{size:.1%}" if min(before, after) > 0 else f"{size:.3g}"
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -35,6 +35,7 @@ from anaphora.text import tokenization
 from anaphora.text.tokenization import AnyTokenizer, Character
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.best_checkpoint import Better
+from anaphora.wording import inflect
 
 _BATCH = 4000
 """Vectors of a batch."""
@@ -165,9 +166,14 @@ class TraceScores:
             "residual_variance": self.residual,
         }
 
+    @property
+    def amount(self) -> str:
+        """Vectors and sequences, for people."""
+        return f"{inflect(len(self.errors_ND), 'vector')}, {inflect(len(self.lengths), 'sequence')}"
+
     def metrics(self) -> tuple[Metric, ...]:
         found = self.json()
-        how = f"{found['vectors']:,} vectors, {found['sequences']:,} sequences, scaled"
+        how = f"{self.amount}, scaled"
         density = f"{how}, residual variance" if self.residual else how
         return (
             Metric("log-likelihood a vector", found["log_likelihood"], density),
@@ -181,7 +187,7 @@ class TraceScores:
         return (
             f"log-likelihood {found['log_likelihood']:.4f} a vector ({found['flag_log_likelihood']:.4f} of its flags), "
             f"{found['log_likelihood_sequence']:.2f} a sequence{how}; squared error {found['squared_error']:.4f} "
-            f"({found['vectors']:,} vectors, {found['sequences']:,} sequences)"
+            f"({self.amount})"
         )
 
 

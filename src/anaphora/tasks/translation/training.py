@@ -182,7 +182,7 @@ class TranslatorJob(PairJob, UpdatingJob):
             translator = self.translator(model, tokenizers, tags)
             scores = self.scores(translator, part, store.numbers[:])
             sample = zip(example, self.outputs(translator, example), strict=True)
-            remark = " ".join(f'Sample: "{source}" -> "{output}".' for source, output in sample)
+            remark = " ".join(f'Sample: "{source}" -> "{output}".' for source, output in sample).replace("\t", " ")
             return RemarkedMetrics({"loss": mean_loss(model, batches), **scores}, remark)
 
         return measure
