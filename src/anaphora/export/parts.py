@@ -186,9 +186,7 @@ class OnnxWriter(Ops[str]):
         scaled = [self.vector(gain), *([self.vector(bias)] if bias else [])]
         return self._as_wide_as(a, self._graph.node("LayerNormalization", a, *scaled, epsilon=EPSILON)), None
 
-    @property
-    def positions(self) -> int:
-        return 0  # as for ``width``
+    positions = 0  # as for ``width``
 
     def whole(self) -> str:
         return self._graph.node("Greater", self.places(), self.number(self._reach)) if self._reach else ""

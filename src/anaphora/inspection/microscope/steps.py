@@ -41,9 +41,7 @@ class StepRecorder(Ops[Value]):
     def width(self, a: Value) -> int:
         return 0  # known when numbers are
 
-    @property
-    def positions(self) -> int:
-        return 0  # as for ``width``
+    positions = 0  # as for ``width``
 
     def zeros(self, width: int) -> Value:
         return self.number(0)
