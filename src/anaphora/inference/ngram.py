@@ -230,8 +230,7 @@ class NgramStepper:
         return Step(self._model.log_probs(context_NC), None, context_NC)
 
     def select(self, state: Array, rows_N: Array) -> Array:
-        found: Array = state[rows_N]
-        return found
+        return state[rows_N]
 
     def keep(self, memory: None, sentences_B: Array) -> None:
         """Keep nothing: such a model has no memory of a sentence."""

@@ -57,8 +57,7 @@ class Rows:
         """Return the steps of each row in reverse, all but the last ``but``; these and the padding stay."""
         places_T1 = np.arange(len(x_TBW))[:, None]
         turned_TB = self.lengths_B - but - 1 - places_T1
-        found: Array = x_TBW[np.where(turned_TB >= 0, turned_TB, places_T1), self._numbers_B]
-        return found
+        return x_TBW[np.where(turned_TB >= 0, turned_TB, places_T1), self._numbers_B]
 
     def zeros(self, width: int) -> Array:
         return np.zeros((len(self.lengths_B), width), np.float32)
