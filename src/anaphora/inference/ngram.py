@@ -43,6 +43,8 @@ class BackoffModel:
         self.symbols, self.order = symbols, len(orders)
         self.size = symbols.size
         """V."""
+        self.contexts = max(1, len(orders) - 1)
+        """Number of tokens of the context; 1 for a model of order 1, which ignores it."""
 
     @classmethod
     def described(cls, weights: Weights, data: Mapping[str, Any]) -> Self:
@@ -73,11 +75,6 @@ class BackoffModel:
             place_N = keys_N // self.size
             tokens_NK = np.concatenate([tokens_NK[place_N], (keys_N % self.size)[:, None]], axis=1)
             yield tokens_NK, log_probs_N, log_gammas_N
-
-    @property
-    def contexts(self) -> int:
-        """Number of tokens of the context; 1 for a model of order 1, which ignores it."""
-        return max(1, len(self.orders) - 1)
 
     def empty_context(self, rows: int) -> Array:
         """The context of ``rows`` rows before anything was read: rows x contexts, places by order, -1 for none."""

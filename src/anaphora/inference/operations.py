@@ -6,7 +6,6 @@ has the same bits in any batch.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,10 +37,7 @@ class Rows:
     def __init__(self, lengths_B: Array) -> None:
         """``lengths_B`` has the steps of each, int64."""
         self.lengths_B = lengths_B
-
-    @cached_property
-    def _numbers_B(self) -> Array:
-        return np.arange(len(self.lengths_B))
+        self._numbers_B = np.arange(len(lengths_B))
 
     def open(self, x_TBW: Array) -> Array:
         """T x B x 1: true within a row."""

@@ -198,11 +198,8 @@ class ScoredAttention(Attention):
     def __init__(self, config: AttentionConfig | HardAttention, query: int, spec: EncoderSpec) -> None:
         super().__init__(query, spec)
         self.config, self._hidden = config, config.size or query
-
-    @property
-    def scale(self) -> float:
+        self.scale = config.score.width(query, self._hidden) ** -0.5 if config.score.scaled else 1.0
         """Factor of the scores."""
-        return self.config.score.width(self._query, self._hidden) ** -0.5 if self.config.score.scaled else 1.0
 
     def matrices(self) -> dict[str, Matrix]:
         """Return the matrices of the score."""
