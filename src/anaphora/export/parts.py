@@ -129,9 +129,6 @@ class OnnxWriter(Ops[str]):
     def number(self, number: float) -> str:
         return self._graph.constant(float(number))
 
-    def zeros(self, width: int) -> str:
-        return self.number(0)
-
     def width(self, a: str) -> int:
         return 0  # of rows that C makes
 
@@ -145,9 +142,6 @@ class OnnxWriter(Ops[str]):
         pieces = tuple(piece for block in blocks for piece in self._joined.get(block, (block,)))
         self._joined[made] = pieces
         return made
-
-    def every_step(self, of_sentence: str, like: str) -> str:
-        return of_sentence
 
     def sum(self, values: Sequence[str], keeps: bool = False) -> str:
         return self._as_wide_as(values[0], self._graph.add(values))

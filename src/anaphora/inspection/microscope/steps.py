@@ -43,14 +43,8 @@ class StepRecorder(Ops[Value]):
 
     positions = 0  # as for ``width``
 
-    def zeros(self, width: int) -> Value:
-        return self.number(0)
-
     def split(self, a: Value, *blocks: int) -> Sequence[Value]:
         return self.record("split", a, *blocks, outputs=len(blocks))
-
-    def every_step(self, of_sentence: Value, like: Value) -> Value:
-        return of_sentence
 
     def sum(self, values: Sequence[Value], keeps: bool = False) -> Value:
         return values[0] if len(values) == 1 else self.record("sum", *values)[0]
