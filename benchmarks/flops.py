@@ -22,7 +22,7 @@ def training_flops(model: Translator, batch: Batch) -> float:
         if weight.ndim == 2 and "embedding" not in name
     )
     # every target position scores every source position with a key, and sums their values
-    scores = int((sources_B * targets_B).sum()) * (model.config.decoder.size + model.encoder.width)
+    scores = int((sources_B * targets_B).sum()) * (model.config.decoder.size + model.encoder.spec.width)
     return float(_TRAINING * (weights + scores))
 
 

@@ -314,8 +314,7 @@ def is_table(annotation: Any) -> bool:
 
 def options_of(table: Any) -> Mapping[str, FieldInfo]:
     """Return the options of a class of tables by name, each with its type, default and bounds."""
-    found: Mapping[str, FieldInfo] = table.model_fields if issubclass(table, BaseModel) else _options_of_record(table)
-    return found
+    return table.model_fields if issubclass(table, BaseModel) else _options_of_record(table)
 
 
 @cache

@@ -50,9 +50,7 @@ class VocabularyInfo(NamedTuple):
 class FeaturedVocabularyInfo(VocabularyInfo):
     """The same of a vocabulary with features."""
 
-    @property
-    def features(self) -> bool:
-        return True
+    features = True
 
 
 Carry = Mapping[str, Any]

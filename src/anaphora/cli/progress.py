@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 from anaphora.cli import collect_garbage
-from anaphora.cli.talk import console, give_up, raw_of, write
+from anaphora.cli.talk import WrappedStream, console, give_up, raw_of, write
 from anaphora.events import Event, LastingReport, Note, Progress, Report, Saved, Skipped, Update, Validated
 
 if TYPE_CHECKING:
@@ -80,23 +80,18 @@ def sentence(event: Event) -> str:
             return ""
 
 
-class _Terminal:
+class _Terminal(WrappedStream):
     """Standard error for the bars, whose thread must not die with the terminal."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._fault: OSError | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+    _fault: OSError | None = None
 
     def flush(self) -> None:
         """Do nothing, as every write is flushed."""
 
     def write(self, text: str) -> int:
         try:
-            self._stream.write(text)
-            self._stream.flush()
+            self.raw.write(text)
+            self.raw.flush()
         except OSError as error:
             self._fault = error
             give_up(sys.stderr)

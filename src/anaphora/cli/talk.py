@@ -32,14 +32,18 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-class _Screen:
-    """A standard stream on which all text is visible text; otherwise as the ``raw`` stream."""
+class WrappedStream:
+    """A ``raw`` stream, of which subclasses change some methods."""
 
     def __init__(self, raw: TextIO) -> None:
         self.raw = raw
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.raw, name)
+
+
+class _Screen(WrappedStream):
+    """A standard stream on which all text is visible text."""
 
     def write(self, text: str) -> int:
         self.raw.write(visible(text))

@@ -242,9 +242,7 @@ class SideSurvey:
 class SplitSurvey:
     """Counts and faults of a split, of pairs or of running text."""
 
-    def __init__(
-        self, corpus: PairCorpus | TextCorpus, sides: Sequence[str], *, training: bool, exact: bool = True
-    ) -> None:
+    def __init__(self, corpus: PairCorpus | TextCorpus, sides: Sequence[str], *, training: bool, exact: bool) -> None:
         """``sides`` are their displayed names: the languages, or "text"; a large ``training`` split may be sampled."""
         self.name, self.corpus = corpus.name, corpus
         self.every = corpus.count // SAMPLED if training and not exact and corpus.count >= LARGE else 1

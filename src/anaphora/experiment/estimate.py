@@ -207,9 +207,7 @@ def _nested(examples: list[Any], limit: int, seed: int) -> list[Any]:
     return [examples[number] for number in sorted(sorted(range(len(examples)), key=place)[:limit])]
 
 
-def fit_to_time(
-    experiment: Experiment, smaller: Callable[[int], Experiment] | None, report: Report = silent
-) -> Experiment:
+def fit_to_time(experiment: Experiment, smaller: Callable[[int], Experiment] | None, report: Report) -> Experiment:
     """Return the experiment with as many epochs as fit into its ``training.minutes``, which is reported.
 
     One that the data chose gets up to ``MOST_EPOCHS`` times its usual epochs, and where none fits, it becomes that for

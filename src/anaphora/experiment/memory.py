@@ -53,7 +53,7 @@ def bytes_per_token(model: torch.nn.Module, vocabularies: Collection[int], longe
             numbers += longest * _at_every_position(name, rows, columns)
     for module in model.modules():
         if isinstance(module, GatedConvolutionEncoder):  # a position has a parent on half of the levels above it
-            numbers += longest // 2 * module.width
+            numbers += longest // 2 * module.spec.width
     return _PER_NUMBER * numbers
 
 

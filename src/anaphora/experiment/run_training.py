@@ -158,10 +158,11 @@ def _continue_as(run: Run, begun: Experiment, now: Experiment, report: Report) -
     """Let a run continue with new bounds; refuse another experiment, vocabulary or data than it was begun with."""
     before, after = dict(_flat(begun.tables())), dict(_flat(now.tables()))
     changed = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+    free = {*now.places, *(f"training.{name}" for name in BOUNDS)}
     differences = [
         f"{key} was {before.get(key, 'absent')} and is {after.get(key, 'absent')}"
         for key in sorted(changed)
-        if key not in (*BOUNDS, *now.places)
+        if key not in free
     ]
     latest = run.load("latest", report) if run.checkpoints() else None
     if latest:

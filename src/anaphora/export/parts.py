@@ -129,9 +129,6 @@ class OnnxWriter(Ops[str]):
     def number(self, number: float) -> str:
         return self._graph.constant(float(number))
 
-    def zeros(self, width: int) -> str:
-        return self.number(0)
-
     def width(self, a: str) -> int:
         return 0  # of rows that C makes
 
@@ -145,9 +142,6 @@ class OnnxWriter(Ops[str]):
         pieces = tuple(piece for block in blocks for piece in self._joined.get(block, (block,)))
         self._joined[made] = pieces
         return made
-
-    def every_step(self, of_sentence: str, like: str) -> str:
-        return of_sentence
 
     def sum(self, values: Sequence[str], keeps: bool = False) -> str:
         return self._as_wide_as(values[0], self._graph.add(values))
@@ -186,9 +180,7 @@ class OnnxWriter(Ops[str]):
         scaled = [self.vector(gain), *([self.vector(bias)] if bias else [])]
         return self._as_wide_as(a, self._graph.node("LayerNormalization", a, *scaled, epsilon=EPSILON)), None
 
-    @property
-    def positions(self) -> int:
-        return 0  # as for ``width``
+    positions = 0  # as for ``width``
 
     def whole(self) -> str:
         return self._graph.node("Greater", self.places(), self.number(self._reach)) if self._reach else ""

@@ -23,7 +23,7 @@ again line by line, which finds what is wrong and where.
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,15 +124,10 @@ def write_arpa(path: Path, model: Arpa) -> None:
             write(f"ngram {order}={len(grams.log10_N)}\n")
         for order in range(1, len(model.orders) + 1):
             write(f"\n\\{order}-grams:\n")
-            for line in _write(model.grams(order)):
-                write(line)
+            for log10, words, backoff in model.grams(order):
+                behind = f"\t{backoff:.7g}" if backoff else ""
+                write(f"{log10:.7g}\t{' '.join(words)}{behind}\n")
         write("\n\\end\\\n")
-
-
-def _write(grams: Iterable[ArpaGram]) -> Iterator[str]:
-    for log10, words, backoff in grams:
-        behind = f"\t{backoff:.7g}" if backoff else ""
-        yield f"{log10:.7g}\t{' '.join(words)}{behind}\n"
 
 
 class _Vocabulary(dict[bytes, int]):

@@ -70,9 +70,6 @@ class ArrayOps(BlockOps):
     def number(self, number: float) -> Array:
         return np.array(number, np.float32)
 
-    def zeros(self, width: int) -> Array:
-        return self.number(0)
-
     def split(self, a: Array, *blocks: int) -> Sequence[Array]:
         ends = np.cumsum(blocks)[:-1] * (a.shape[-1] // sum(blocks))
         return [np.ascontiguousarray(block) for block in np.split(a, ends, -1)]

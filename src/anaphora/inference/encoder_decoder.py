@@ -84,11 +84,8 @@ class EncoderDecoder:
         self.embedding = Graph(weights, data["embedding"])
         beside = data["language_model"]
         self.language_model = LanguageModelBeside(weights, beside, self.symbols.bos) if beside else None
-
-    @property
-    def attends(self) -> bool:
+        self.attends = "weights" in self.decoder.program.returns or bool(self.decoder.alignments)
         """True if the decoder looks at positions of its input."""
-        return "weights" in self.decoder.program.returns or bool(self.decoder.alignments)
 
     def words(self, ids: Array) -> Any:
         """Return words that are read, of any block of ids."""

@@ -43,6 +43,8 @@ class BackoffModel:
         self.symbols, self.order = symbols, len(orders)
         self.size = symbols.size
         """V."""
+        self.contexts = max(1, len(orders) - 1)
+        """Number of tokens of the context; 1 for a model of order 1, which ignores it."""
 
     @classmethod
     def described(cls, weights: Weights, data: Mapping[str, Any]) -> Self:
@@ -73,11 +75,6 @@ class BackoffModel:
             place_N = keys_N // self.size
             tokens_NK = np.concatenate([tokens_NK[place_N], (keys_N % self.size)[:, None]], axis=1)
             yield tokens_NK, log_probs_N, log_gammas_N
-
-    @property
-    def contexts(self) -> int:
-        """Number of tokens of the context; 1 for a model of order 1, which ignores it."""
-        return max(1, len(self.orders) - 1)
 
     def empty_context(self, rows: int) -> Array:
         """The context of ``rows`` rows before anything was read: rows x contexts, places by order, -1 for none."""
@@ -230,8 +227,7 @@ class NgramStepper:
         return Step(self._model.log_probs(context_NC), None, context_NC)
 
     def select(self, state: Array, rows_N: Array) -> Array:
-        found: Array = state[rows_N]
-        return found
+        return state[rows_N]
 
     def keep(self, memory: None, sentences_B: Array) -> None:
         """Keep nothing: such a model has no memory of a sentence."""

@@ -6,7 +6,6 @@ has the same bits in any batch.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,10 +37,7 @@ class Rows:
     def __init__(self, lengths_B: Array) -> None:
         """``lengths_B`` has the steps of each, int64."""
         self.lengths_B = lengths_B
-
-    @cached_property
-    def _numbers_B(self) -> Array:
-        return np.arange(len(self.lengths_B))
+        self._numbers_B = np.arange(len(lengths_B))
 
     def open(self, x_TBW: Array) -> Array:
         """T x B x 1: true within a row."""
@@ -57,8 +53,7 @@ class Rows:
         """Return the steps of each row in reverse, all but the last ``but``; these and the padding stay."""
         places_T1 = np.arange(len(x_TBW))[:, None]
         turned_TB = self.lengths_B - but - 1 - places_T1
-        found: Array = x_TBW[np.where(turned_TB >= 0, turned_TB, places_T1), self._numbers_B]
-        return found
+        return x_TBW[np.where(turned_TB >= 0, turned_TB, places_T1), self._numbers_B]
 
     def zeros(self, width: int) -> Array:
         return np.zeros((len(self.lengths_B), width), np.float32)

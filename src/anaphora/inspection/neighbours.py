@@ -242,9 +242,7 @@ def neighbours(
     return neighbours_in(index_of(subject, report, confirm), subject, text, target, nearest)
 
 
-def neighbours_in(
-    index: Index, subject: Subject, text: str, target: str | None = None, nearest: int = 5
-) -> TrainingNeighbours:
+def neighbours_in(index: Index, subject: Subject, text: str, target: str | None, nearest: int) -> TrainingNeighbours:
     """Return the same from an open index."""
     example = subject.example(text, target)
     demand_page(example.predicts)

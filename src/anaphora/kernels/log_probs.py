@@ -33,8 +33,7 @@ _FEW = 64
 
 def to_host(values: DeviceArray) -> Array:
     """Return an array, the same one where it is one."""
-    found: Array = values if isinstance(values, np.ndarray) else values.detach().cpu().numpy()
-    return found
+    return values if isinstance(values, np.ndarray) else values.detach().cpu().numpy()
 
 
 def top_k(values_NV: DeviceArray, k: int) -> tuple[Array, Array]:

@@ -187,8 +187,7 @@ class Lowering:
     def all_rows(self, value: Value) -> Array:
         """Return the rows of all steps, R x width, once they have been taken."""
         assert value.array is not None and value.place is not Place.FIXED
-        found: Array = self.rows.before(value.array) if value.place is Place.BEFORE else value.array
-        return found
+        return self.rows.before(value.array) if value.place is Place.BEFORE else value.array
 
     def vector(self, name: str) -> Array:
         """Return a vector of the weights."""

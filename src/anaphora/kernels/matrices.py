@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from anaphora.errors import ShapeError
 from anaphora.kernels.compiled.gemm import PackedMatrix
 from anaphora.kernels.compiled.library import Array
-from anaphora.kernels.prepared import PreparedWeights, Weight, array_of, packed
+from anaphora.kernels.prepared import Weight, array_of, packed
 from anaphora.kernels.program import Program
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.runtime import current
@@ -25,6 +25,8 @@ class Matrices:
         """``weights``: N x K matrices and vectors; ``memory``: B x .. tensors; both by the name ``part.product``."""
         self._weights, self._memory, self._recording = weights, memory, recording
         self._runtime = current()
+        self.owner = None if recording else self._runtime.prepared
+        """The owner of what outlives this pass, if there is one."""
 
     def loops_in_c(self, block: Weight) -> bool:
         """True if one call of C takes all steps of a loop; ``block`` is one of its arrays or tensors."""
@@ -58,11 +60,6 @@ class Matrices:
     def memory_shapes(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Shapes of what each sentence has of a memory tensor, by its name."""
         return tuple((name, tuple(tensor.shape[1:])) for name, tensor in self._memory.items())
-
-    @property
-    def owner(self) -> PreparedWeights | None:
-        """The owner of what outlives this pass, if there is one."""
-        return None if self._recording else self._runtime.prepared
 
     def packed_right_side(self, name: str, back: bool) -> PackedMatrix:
         """Return the right side of a product with W, or with W' going ``back``; where the loop runs in C."""

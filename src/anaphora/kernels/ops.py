@@ -104,9 +104,6 @@ class Primitives(Generic[V]):
     def number(self, number: float) -> V:
         """Return one number for all rows."""
 
-    def zeros(self, width: int) -> V:
-        """Return zeros for each sentence."""
-
     # Shapes
 
     def width(self, a: V) -> int:
@@ -120,9 +117,6 @@ class Primitives(Generic[V]):
 
     def join(self, *blocks: V) -> V:
         """Columns side by side: ``split`` undone."""
-
-    def every_step(self, of_sentence: V, like: V) -> V:
-        """Values that each sentence has once, for each row of ``like``."""
 
     # Number by number
 
@@ -309,6 +303,14 @@ class Ops(Primitives[V]):
     def add(self, a: V, b: V) -> V:
         """a + b."""
         return self.sum((a, b), keeps=True)
+
+    def zeros(self, width: int) -> V:
+        """Return zeros for each sentence, by default one number for all."""
+        return self.number(0)
+
+    def every_step(self, of_sentence: V, like: V) -> V:
+        """Values that each sentence has once, for each row of ``like``; by default as they are, in its only row."""
+        return of_sentence
 
     def fuse(self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Writes[V]) -> Sequence[V]:
         """Several operations on rows by one function in C, or by their composition.

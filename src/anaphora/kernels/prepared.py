@@ -94,8 +94,7 @@ def array_of(weight: Weight) -> Array:
     """Return the numbers of an array or of a tensor on the processor, in the same memory."""
     if isinstance(weight, np.ndarray):
         return weight
-    found: Array = weight.detach().numpy()
-    return found
+    return weight.detach().numpy()
 
 
 def state_of(weight: Weight) -> tuple[int, int, int]:

@@ -55,11 +55,8 @@ class FeedForwardLanguageModel(TextNetwork):
         self.embedding = Embedding(config.embedding, text.size, "text")
         self.window = WindowBody(config.network, config.embedding.size)
         self.output = config.output.build(self.embedding, self.window.width, text)
-
-    @property
-    def earlier(self) -> int:
+        self.earlier = config.network.steps - 1
         """Number of tokens of the context before the last one."""
-        return self.config.network.steps - 1
 
     def initial_state(self, rows: int) -> dict[str, Tensor]:
         """Return the ids of the context before anything was read, rows x earlier."""

@@ -72,7 +72,7 @@ class StepTagger(SequenceNetwork):
         spans = self.config.spans
         encoding = None if spans == "auto" or spans == "none" else spans
         self.encoder = self.config.encoder.build(width)
-        self.output = self.config.output.build(self.encoder.width, names, encoding)
+        self.output = self.config.output.build(self.encoder.spec.width, names, encoding)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """Return the loss of a batch, one prediction a step; nothing is carried."""

@@ -9,7 +9,7 @@ none      the summary of the sentence alone (``bridge.py``)
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import log
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -198,11 +198,8 @@ class ScoredAttention(Attention):
     def __init__(self, config: AttentionConfig | HardAttention, query: int, spec: EncoderSpec) -> None:
         super().__init__(query, spec)
         self.config, self._hidden = config, config.size or query
-
-    @property
-    def scale(self) -> float:
+        self.scale = config.score.width(query, self._hidden) ** -0.5 if config.score.scaled else 1.0
         """Factor of the scores."""
-        return self.config.score.width(self._query, self._hidden) ** -0.5 if self.config.score.scaled else 1.0
 
     def matrices(self) -> dict[str, Matrix]:
         """Return the matrices of the score."""
@@ -316,12 +313,11 @@ def attention_of(config: AnyAttention, query: int, spec: EncoderSpec) -> Attenti
 
     Raises ConfigError where the options do not go together.
     """
-    match config:
-        case HardAttention():
-            return LatentAttention(config, query, spec)
-        case AttentionConfig():
-            return SoftAttention(config, query, spec)
-        case WindowAttention():
-            return SoftWindow(config, query, spec)
-        case NoAttention():
-            return None
+    return None if isinstance(config, NoAttention) else _ATTENTIONS[type(config)](config, query, spec)
+
+
+_ATTENTIONS: Mapping[type[AttentionBase], Callable[..., Attention]] = {
+    HardAttention: LatentAttention,
+    AttentionConfig: SoftAttention,
+    WindowAttention: SoftWindow,
+}

@@ -80,6 +80,12 @@ class Bridge:
         """
         self.config, self._spec = config, spec
         self._check()
+        self.columns = spec.columns
+        """True if every step has its own summary."""
+        self.beside_state = config.sentence_encoding_place == "recurrent"
+        """True if the summary is added to the bottom unit's recurrent product."""
+        self.width = config.size if config.sentence_encoding_layer == "tanh" else spec.summary
+        """Numbers of the summary that every step sees."""
 
     def _check(self) -> None:
         config, spec = self.config, self._spec
@@ -106,21 +112,6 @@ class Bridge:
                 'decoder.initial_state = "mean" needs annotations, but this encoder gives none: set '
                 'decoder.initial_state = "project".'
             )
-
-    @property
-    def columns(self) -> bool:
-        """True if every step has its own summary."""
-        return self._spec.columns
-
-    @property
-    def beside_state(self) -> bool:
-        """True if the summary is added to the bottom unit's recurrent product."""
-        return self.config.sentence_encoding_place == "recurrent"
-
-    @property
-    def width(self) -> int:
-        """Numbers of the summary that every step sees."""
-        return self.config.size if self.config.sentence_encoding_layer == "tanh" else self._spec.summary
 
     def matrices(self) -> dict[str, Matrix]:
         config, matrices = self.config, dict[str, Matrix]()

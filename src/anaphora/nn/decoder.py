@@ -134,6 +134,11 @@ class Decoder(nn.Module):
         self.attention = attention_of(attention, config.size, spec)
         self.alignments = self.attention.alignments if isinstance(self.attention, LatentAttention) else None
         self.bridge = Bridge(config, spec)
+        self._top_unit = f"layer{config.layers - 1}.h"
+        self._o = "readout" if spec.words else "o"
+        """The signal o_t; what is returned as "o" has h_t of a lexical model beside it."""
+        self._fed = "context" if config.input_feeding_from == "context" else self._o
+        """The signal whose last value input feeding feeds."""
         self._readout = Readout(config, self._context, fusion)
         self._context_enters = (
             self.attention.config.context == "state" if self.attention else config.sentence_encoding == "every-step"
@@ -207,20 +212,6 @@ class Decoder(nn.Module):
         parts = (*before, *layers, *after)
         written = {signal for part in parts for signal in part.writes}
         return Program(parts, tuple(name for name in outputs if name in written))
-
-    @property
-    def _fed(self) -> str:
-        """The signal whose last value input feeding feeds."""
-        return "context" if self.config.input_feeding_from == "context" else self._o
-
-    @property
-    def _o(self) -> str:
-        """The signal o_t; what is returned as "o" has h_t of a lexical model beside it."""
-        return "readout" if self.spec.words else "o"
-
-    @property
-    def _top_unit(self) -> str:
-        return f"layer{self.config.layers - 1}.h"
 
     def _before_layers(self) -> tuple[list[Part], tuple[str, ...]]:
         """Return the parts before the layers, and the signals that enter the bottom layer."""

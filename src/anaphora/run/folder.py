@@ -351,22 +351,15 @@ def _pointer(path: Path) -> CheckpointName | None:
         return None
 
 
-BOUNDS = (
-    "training.epochs",
-    "training.minutes",
-    "training.patience",
-    "training.threads",
-    "training.device",
-    "training.keep",
-)
-"""Bounds of training, its device and threads, and the number of kept checkpoints."""
+BOUNDS = ("epochs", "minutes", "patience", "threads", "device", "keep")
+"""Options of [training]: its bounds, device and threads, and the number of kept checkpoints."""
 
 
 def identity(experiment: Mapping[str, Any]) -> str:
     """Return a SHA-256 of an experiment's tables, whatever its bounds and however its file is laid out."""
     training = experiment.get("training")
     if isinstance(training, Mapping):
-        bare = {name: value for name, value in training.items() if f"training.{name}" not in BOUNDS}
+        bare = {name: value for name, value in training.items() if name not in BOUNDS}
         experiment = {**experiment, "training": bare}
     return sha256(json.dumps(experiment, sort_keys=True, default=str).encode())
 
@@ -388,5 +381,5 @@ def set_bounds(run: Run, experiment: Mapping[str, Any], since: Checkpoint | None
 
 def _with_bounds(experiment: Mapping[str, Any], bounds: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of an experiment's tables with the bounds that the tables ``bounds`` have."""
-    changed = {name: value for name, value in bounds["training"].items() if f"training.{name}" in BOUNDS}
+    changed = {name: value for name, value in bounds["training"].items() if name in BOUNDS}
     return {**experiment, "training": {**experiment.get("training", {}), **changed}}

@@ -72,8 +72,7 @@ def _as_array(tensor: "Array | Tensor") -> Array:
     tensor = tensor.detach().cpu()
     if tensor.dtype == torch.bfloat16:
         return tensor.contiguous().view(torch.int16).numpy().view(BFLOAT16)
-    array: Array = tensor.numpy()
-    return array
+    return tensor.numpy()
 
 
 def widen(array: Array) -> Array:

@@ -169,5 +169,4 @@ class _Search:
             return None
         lengths_B = self._input_lengths(live)
         lengths_N = lengths_B.repeat(len(coverage_NS) // len(lengths_B))
-        of_rows_BK: Array = coverage_penalty(coverage_NS, lengths_N)[found.rows_BK]
-        return of_rows_BK
+        return coverage_penalty(coverage_NS, lengths_N)[found.rows_BK]

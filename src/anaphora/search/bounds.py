@@ -63,5 +63,4 @@ class Bounds:
 
     def at_end(self, step: int, sentences_B: Array) -> Array:
         """Return a mask of the sentences that have reached their maximum length after ``step``."""
-        found: Array = step + 1 >= self.max_lengths_B[sentences_B]
-        return found
+        return step + 1 >= self.max_lengths_B[sentences_B]

@@ -53,8 +53,7 @@ class WholeWords(Steering):
         self._never_X = np.flatnonzero(~after_V)
 
     def start(self, sentences_B: Array) -> Array:
-        found: Array = self._lengths_B[sentences_B]
-        return found
+        return self._lengths_B[sentences_B]
 
     def edits(self, ids_NT: Array, state: Array) -> Edits:
         """Ban tokens that continue a word directly behind a prefix."""

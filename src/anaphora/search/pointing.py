@@ -153,8 +153,7 @@ class _Banks(Steering):
         self._given_BK, self._known = given_BK, known
 
     def start(self, sentences_B: Array) -> Array:
-        found: Array = self._given_BK[sentences_B]
-        return found
+        return self._given_BK[sentences_B]
 
     def extend(self, state: Array, rows_N: Array, ids_N: Array) -> Array:
         return _remove_written(state[rows_N], ids_N - self._known)
@@ -184,5 +183,4 @@ def _parts(rows: Placeholders, attention_NK: Array, pending_NK: Array) -> Array:
     all_NK = (alike_NKK * attention_NK[:, None, :]).sum(axis=2)
     first_NK = ~np.tril(alike_NKK, -1).any(axis=2)
     of_all_NK = np.where(all_NK > 0, attention_NK / np.maximum(all_NK, 1e-30), first_NK.astype(attention_NK.dtype))
-    found: Array = np.where(rows.alone_BK | (all_NK == 0), of_all_NK, attention_NK) * pending_NK
-    return found
+    return np.where(rows.alone_BK | (all_NK == 0), of_all_NK, attention_NK) * pending_NK

@@ -28,8 +28,7 @@ class LengthModel:
 
     def log_densities(self, tokens: Array | int, inputs: Array) -> Array:
         """Return ln p(T | S) less its maximum, of lengths T and S that are broadcast."""
-        found: Array = -((tokens - self.ratio * inputs) ** 2) / (2 * self.variance * inputs)
-        return found
+        return -((tokens - self.ratio * inputs) ** 2) / (2 * self.variance * inputs)
 
 
 @dataclass(frozen=True)
@@ -89,8 +88,7 @@ class Ranking:
         return scores_BK / self._norm(most_B)[:, None]
 
     def _norm(self, tokens: Array) -> Array:
-        found: Array = tokens.astype(np.float64) if self.per_token else ((5 + tokens) / 6) ** self.length_penalty
-        return found
+        return tokens.astype(np.float64) if self.per_token else ((5 + tokens) / 6) ** self.length_penalty
 
 
 def coverage_penalty(coverage_NS: Array, lengths_N: Array) -> Array:

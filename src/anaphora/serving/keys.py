@@ -79,11 +79,8 @@ class Doorkeeper:
     def __init__(self, keys: Sequence[Key]) -> None:
         self._keys = keys
         self._failures: dict[str, deque[float]] = {}
-
-    @property
-    def required(self) -> bool:
+        self.required = bool(keys)
         """True if a key is needed."""
-        return bool(self._keys)
 
     def admit(self, given: str, address: str) -> Key:
         """Return the key by which a request may pass.

@@ -113,7 +113,7 @@ class FieldJob(UpdatingJob):
 
     def __init__(self, task: FieldTask, experiment: Any, report: Report) -> None:
         """Find and check the data; errors as for ``FieldTask.splits`` and ``check_data``."""
-        self._task, self.splits = task, task.splits(experiment, report)
+        self._task, self.unit, self.splits = task, task.predictions, task.splits(experiment, report)
         self._experiment = task.with_data_statistics(experiment, self.splits)
         task.check_data(self._experiment, self.splits, report)
         self._fingerprints = task.fingerprints(self.splits)
@@ -121,10 +121,6 @@ class FieldJob(UpdatingJob):
     @property
     def fingerprints(self) -> Mapping[str, str]:
         return self._fingerprints
-
-    @property
-    def unit(self) -> str:
-        return self._task.predictions
 
     @property
     def longest(self) -> int:

@@ -110,10 +110,8 @@ class UpdatingJob(TrainingJob):
     The [data] of its experiment has ``max_length``.
     """
 
-    @property
-    def unit(self) -> str:
-        """Noun of the predictions that training counts, in the plural."""
-        return "tokens"
+    unit = "tokens"
+    """Noun of the predictions that training counts, in the plural."""
 
     @property
     def longest(self) -> int:

@@ -13,7 +13,7 @@ from anaphora.formats.entries.html import Html
 from anaphora.formats.entries.markup import Markup
 from anaphora.formats.entries.po import Po
 from anaphora.formats.entries.subtitles import Subtitles
-from anaphora.formats.entries.table import Csv, json_entries, languages_of_table, translations_in_json
+from anaphora.formats.entries.table import csv_entries, json_entries, languages_of_table, translations_in_json
 from anaphora.formats.entries.tmx import Tmx, language_of
 from anaphora.formats.entries.xliff import Xliff
 from anaphora.formats.lines import read_unpacked
@@ -41,7 +41,7 @@ def read_entries(path: Path, kind: str, languages: tuple[str, str], layout: Layo
     Raises DataError, with the line, for what is not in its format, and as ``formats.lines.read_unpacked`` does.
     """
     if kind == "csv":
-        return Csv(str(path), languages, layout).read(_in_utf8(path, kind))
+        return csv_entries(_in_utf8(path, kind), str(path), languages, layout)
     if kind == "jsonl":
         return json_entries(_in_utf8(path, kind), str(path), languages)
     if not is_backward(path, kind, languages):

@@ -14,51 +14,45 @@ from anaphora.formats.json_text import json_objects
 from anaphora.formats.lines import raw_lines
 from anaphora.formats.table_columns import SIDES, Column, TableColumns
 from anaphora.formats.table_rows import csv_records
-from anaphora.formats.tsv import PLAIN, Layout
+from anaphora.formats.tsv import Layout
 
 _NUMBERS = ("id", "no", "nr")
 """Names of columns that number the rows, although they are also codes of languages."""
 _CODE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
 
 
-class Csv:
-    """The rows of one table below its heading."""
+def csv_entries(pieces: Iterable[bytes], name: str, languages: tuple[str, str], layout: Layout) -> Iterator[Entry]:
+    """Yield the entries of a table in UTF-8 that messages call ``name``, the rows below its heading.
 
-    def __init__(self, name: str, languages: tuple[str, str], layout: Layout = PLAIN) -> None:
-        """Of a file that messages call ``name``."""
-        self.name, self._languages, self._layout = name, languages, layout
+    DataError, with the line, for a heading without the columns, wrong quotes.
+    """
+    rows = _rows(pieces, name)
+    _, heading, *_ = next(rows, (1, [], "", ""))
+    source, target = _columns(heading, name, languages, layout)
+    for line, cells, *_ in rows:
+        if len(cells) <= max(source, target):
+            if any(cells):
+                yield Entry(line, "", "", Reason.WITHOUT_COLUMNS)
+        elif cells[source].strip() and cells[target].strip():
+            yield Entry(line, one_line(cells[source]), one_line(cells[target]))
+        else:
+            yield Entry(line, "", "", Reason.UNTRANSLATED if cells[source].strip() else Reason.EMPTY)
 
-    def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
-        """Yield the entries of a file in UTF-8.
 
-        DataError, with the line, for a heading without the columns, wrong quotes.
-        """
-        rows = _rows(pieces, self.name)
-        _, heading, *_ = next(rows, (1, [], "", ""))
-        source, target = self._columns(heading)
-        for line, cells, *_ in rows:
-            if len(cells) <= max(source, target):
-                if any(cells):
-                    yield Entry(line, "", "", Reason.WITHOUT_COLUMNS)
-            elif cells[source].strip() and cells[target].strip():
-                yield Entry(line, one_line(cells[source]), one_line(cells[target]))
-            else:
-                yield Entry(line, "", "", Reason.UNTRANSLATED if cells[source].strip() else Reason.EMPTY)
-
-    def _columns(self, heading: Sequence[str]) -> list[int]:
-        chosen = TableColumns(((), ()), self._layout.columns or ())
-        if found := chosen.find(heading, f"{self.name}:1"):
-            return found[0]
-        names, columns = [Column.of(cell).name for cell in heading], []
-        for known, language, other in zip(SIDES, self._languages, self._languages[::-1], strict=True):
-            fitting = [place for place, name in enumerate(names) if name in known] or places_of(names, language, other)
-            if not fitting:
-                raise DataError(
-                    f"{self.name}:1 names no column for the {known[0]} ({language}), but {', '.join(heading)[:100]}: "
-                    f"rename it, or name two with the option columns."
-                )
-            columns.append(fitting[0])
-        return columns
+def _columns(heading: Sequence[str], name: str, languages: tuple[str, str], layout: Layout) -> list[int]:
+    chosen = TableColumns(((), ()), layout.columns or ())
+    if found := chosen.find(heading, f"{name}:1"):
+        return found[0]
+    names, columns = [Column.of(cell).name for cell in heading], []
+    for known, language, other in zip(SIDES, languages, languages[::-1], strict=True):
+        fitting = [place for place, one in enumerate(names) if one in known] or places_of(names, language, other)
+        if not fitting:
+            raise DataError(
+                f"{name}:1 names no column for the {known[0]} ({language}), but {', '.join(heading)[:100]}: "
+                f"rename it, or name two with the option columns."
+            )
+        columns.append(fitting[0])
+    return columns
 
 
 def _rows(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, list[str], str, str]]:

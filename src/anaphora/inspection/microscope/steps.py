@@ -41,18 +41,10 @@ class StepRecorder(Ops[Value]):
     def width(self, a: Value) -> int:
         return 0  # known when numbers are
 
-    @property
-    def positions(self) -> int:
-        return 0  # as for ``width``
-
-    def zeros(self, width: int) -> Value:
-        return self.number(0)
+    positions = 0  # as for ``width``
 
     def split(self, a: Value, *blocks: int) -> Sequence[Value]:
         return self.record("split", a, *blocks, outputs=len(blocks))
-
-    def every_step(self, of_sentence: Value, like: Value) -> Value:
-        return of_sentence
 
     def sum(self, values: Sequence[Value], keeps: bool = False) -> Value:
         return values[0] if len(values) == 1 else self.record("sum", *values)[0]

@@ -22,10 +22,8 @@ class Multiplicative(Cell):
 
     blocks: ClassVar[str] = "mh"
 
-    @property
-    def matmuls(self) -> tuple[tuple[str, str], ...]:
-        """W_mh sees the previous output, W_hm the factors."""
-        return (("h", "m"), ("m", "h"))
+    matmuls: ClassVar[tuple[tuple[str, str], ...]] = (("h", "m"), ("m", "h"))
+    """W_mh sees the previous output, W_hm the factors."""
 
     def start_bias(self, bias_G: Any) -> None:
         """The factors start as the paper has them, without a bias."""

@@ -21,14 +21,7 @@ Tensors = Mapping[str, Tensor]
 def elman_step(cell: Elman, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """h_t = f(a + W_h h_{t-1}) (Elman 1990)."""
     (h,) = before
-    a = a_BG + h @ weights["h"].T
-    match cell.activation:
-        case "tanh":
-            return (torch.tanh(a),)
-        case "sigmoid":
-            return (sigmoid(a),)
-        case "relu":
-            return (a.clamp(min=0),)
+    return (_FUNCTIONS[cell.activation](a_BG + h @ weights["h"].T),)
 
 
 def lstm_step(cell: Lstm, a_BG: Tensor, before: State, weights: Tensors) -> State:
@@ -249,3 +242,7 @@ class _Weights:
 def sigmoid(a: Tensor) -> Tensor:
     """1 / (1 + exp(-a))."""
     return 1 / (1 + torch.exp(-a))
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Tensor]] = {"tanh": torch.tanh, "sigmoid": sigmoid, "relu": torch.relu}
+"""Functions of Elman's unit."""

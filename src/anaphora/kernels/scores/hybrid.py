@@ -36,10 +36,8 @@ class Hybrid(Additive):
     bias: bool = True
     """True if b is there."""
 
-    @property
-    def beside(self) -> tuple[str, ...]:
-        """The weights of the step before."""
-        return (previous("weights"),)
+    beside: ClassVar[tuple[str, ...]] = (previous("weights"),)
+    """The weights of the step before."""
 
     def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
         """W_q, F, U, perhaps b, and v, with A = ``hidden``; W_m."""

@@ -13,7 +13,7 @@ Positions and steps count from 1. A window may reach beyond the sentence: what i
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le
 
@@ -29,10 +29,8 @@ class LocalMonotonic(Span):
     radius: Annotated[int, Ge(1), Le(MAX_LENGTH)] = 10
     """D: how many positions are looked at on either side of the centre."""
 
-    @property
-    def beside(self) -> tuple[str, ...]:
-        """The number of the step."""
-        return ("clock",)
+    beside: ClassVar[tuple[str, ...]] = ("clock",)
+    """The number of the step."""
 
     def forward(self, ops: Ops[V], query: V, beside: Sequence[V]) -> tuple[Focus[V], tuple[V, V]]:
         """p = t, and step 4."""

@@ -7,7 +7,7 @@ Which positions are open has no gradient.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le
 
@@ -25,10 +25,8 @@ class Median(Span):
     """w: how many positions are looked at before the middle of what the step before looked at; from there on, as many.
     With less than 2 the window could never move on."""
 
-    @property
-    def beside(self) -> tuple[str, ...]:
-        """The weights of the step before; at first 1 at the first position."""
-        return (previous("weights"),)
+    beside: ClassVar[tuple[str, ...]] = (previous("weights"),)
+    """The weights of the step before; at first 1 at the first position."""
 
     def forward(self, ops: Ops[V], query: V, beside: Sequence[V]) -> tuple[Focus[V], V]:
         """Steps 1 and 2."""

@@ -18,7 +18,6 @@ from anaphora.nn.encoders.ngram_convolution import NgramConvolutionEncoder
 from anaphora.nn.encoders.none import NoEncoder
 from anaphora.nn.encoders.recurrent import RecurrentEncoder
 from anaphora.nn.spelling import CharacterEncoder, Spelling
-from anaphora.nn.vectors import VectorsConfig
 
 
 def embed(graph: Graph, embedding: nn.Module, ids: str) -> str:
@@ -39,12 +38,6 @@ def spell(graph: Graph, encoder: CharacterEncoder) -> str:
 def _spelling(graph: Graph, encoder: CharacterEncoder) -> dict[str, Any]:
     config = encoder.config
     return {"weights": graph.names.prefix(encoder.weights), "widths": config.max_kernel, "highways": config.highways}
-
-
-def standardize(graph: Graph, config: VectorsConfig, flags: int = 0) -> str:
-    """Return the vectors of a batch by their means and deviations in training, ``flags`` behind them as they are."""
-    mean, deviation = [*config.mean, *[0.0] * flags], [*config.deviation, *[1.0] * flags]
-    return graph.add("standardize", "values", mean=mean, deviation=deviation)
 
 
 class Encoded(NamedTuple):

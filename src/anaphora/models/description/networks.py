@@ -7,7 +7,7 @@ from torch import nn
 from anaphora.errors import ConfigError
 from anaphora.models.alignment.aligner import Aligner
 from anaphora.models.classifier import PooledClassifier, VectorClassifier
-from anaphora.models.description.encoders import Encoded, embed, encode, spell, standardize, start
+from anaphora.models.description.encoders import Encoded, embed, encode, spell, start
 from anaphora.models.description.graph import Graph, Names, Table
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.feed_forward import FeedForwardLanguageModel
@@ -149,7 +149,8 @@ def _vectors(graph: Graph, model: SequenceNetwork) -> str:
     config = model.config
     match model:
         case VectorClassifier() | VectorTagger():
-            return standardize(graph, config.vectors)
+            scale = config.vectors
+            return graph.add("standardize", "values", mean=list(scale.mean), deviation=list(scale.deviation))
         case Tagger(characters=characters) if characters is not None:
             return graph.join([embed(graph, model.embedding, "ids"), spell(graph, characters)])
     return embed(graph, model.embedding, "ids")  # type: ignore[arg-type]

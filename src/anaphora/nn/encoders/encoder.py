@@ -64,11 +64,6 @@ class Encoder(Layer, ABC):
     reads_words: ClassVar[bool] = False
     """True if ``forward`` also takes words that were not looked up yet."""
 
-    @property
-    def width(self) -> int:
-        """M."""
-        return self.spec.width
-
     @abstractmethod
     def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
         """Annotations and summaries of word vectors; what lies past the end of a sentence is never used.

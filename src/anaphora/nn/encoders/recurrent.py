@@ -66,7 +66,7 @@ class RecurrentEncoder(Encoder):
         single = config.with_options({"layers": 1})
         self.layers = nn.ModuleList(
             nn.ModuleDict(
-                {way: Stack(single, width if n == 0 else self.width, f"encoder.{n}.{way}") for way in self.directions}
+                {way: Stack(single, width if n == 0 else both, f"encoder.{n}.{way}") for way in self.directions}
             )
             for n in range(config.layers)
         )

@@ -62,23 +62,17 @@ class DescriberPredictor(WritingPredictor[Description]):
         self, model: Any, fields: Sequence[Field[Any]], experiment: Any, runtime: Runtime | None = None
     ) -> None:
         super().__init__(model, fields, experiment, runtime)
+        self.shape = cast(Grid, self.field).shape
+        """The size of a grid."""
         self.batch_size = _BATCH * padded_width(self.shape.positions)
+        self.attends_to_grid = bool(experiment.attention.kind != "none")
+        """True if its descriptions have attention."""
 
     @staticmethod
     def fields(experiment: Any, tokenizers: Mapping[str, Any]) -> tuple[Field[Any], Field[Any]]:
         encoder = experiment.encoder
         grid = Grid("image", GridShape(encoder.rows, encoder.columns, encoder.width))
         return grid, Tokens("text", tokenizers["text"], lambda caption: caption.text)
-
-    @property
-    def shape(self) -> GridShape:
-        """The size of a grid."""
-        return cast(Grid, self.field).shape
-
-    @property
-    def attends_to_grid(self) -> bool:
-        """True if its descriptions have attention."""
-        return bool(self.experiment.attention.kind != "none")
 
     @with_known_names
     def predict(
@@ -136,6 +130,4 @@ class DescriberPredictor(WritingPredictor[Description]):
         )
 
 
-def make_predictor(trained: Any) -> DescriberPredictor:
-    """Return the predictor of a ``TrainedModel``."""
-    return DescriberPredictor.of(trained)
+make_predictor = DescriberPredictor.of

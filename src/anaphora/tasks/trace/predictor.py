@@ -270,6 +270,4 @@ def _draws(seed: int, rows: Sequence[int], step: int, size: int, flags: int) -> 
     return uniform[:, 0], normal, uniform[:, 1:]
 
 
-def make_predictor(trained: Any) -> TracePredictor:
-    """Return the predictor of a ``TrainedModel``."""
-    return TracePredictor.of(trained)
+make_predictor = TracePredictor.of

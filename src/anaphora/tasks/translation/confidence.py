@@ -193,8 +193,7 @@ def probabilities(fitted: LogisticRegression, features_NF: Floats) -> Floats:
 
 
 def _sigmoid(values_N: Floats) -> Floats:
-    found: Floats = 1 / (1 + np.exp(-np.clip(values_N, -700, 700)))
-    return found
+    return 1 / (1 + np.exp(-np.clip(values_N, -700, 700)))
 
 
 Judge: TypeAlias = "Callable[[Sequence[str], Sequence[Pair], Any], Sequence[bool]]"
