@@ -122,17 +122,18 @@ def test_every_verb_that_predicts_answers_the_same_without_torch(folders: dict[s
     commands: list[tuple[Path, Sequence[str | Path]]] = [
         (folders[sample.name], sample.using()) for sample in (*SAMPLES[1:], AIDED)
     ]
-    commands += [(folders[sample.name], sample.using("model.anaphora")) for sample in SAMPLES[1:]]
     commands += [(folder, ["info", "run"]) for folder in folders.values()]
     commands += [(folders[AIDED.name], list(command.split())) for command in OF_TRANSLATORS]
-    mixture = next(str(run) for run in RUNS if run.name == "mixture")
-    models = [("language-model", "run"), ("ngram", "run"), ("ngram", "model.arpa"), ("ngram", mixture)]
-    commands += [(folders[name], command.format(model).split()) for name, model in models for command in OF_TEXT]
     check_answers(commands)
 
 
-def test_runs_of_every_format_answer_the_same_without_torch(folders: dict[str, Path]) -> None:
-    commands: list[tuple[Path, Sequence[str | Path]]] = []
+def test_bundles_and_runs_of_every_format_answer_the_same_without_torch(folders: dict[str, Path]) -> None:
+    commands: list[tuple[Path, Sequence[str | Path]]] = [
+        (folders[sample.name], sample.using("model.anaphora")) for sample in SAMPLES[1:]
+    ]
+    mixture = next(str(run) for run in RUNS if run.name == "mixture")
+    models = [("language-model", "run"), ("ngram", "run"), ("ngram", "model.arpa"), ("ngram", mixture)]
+    commands += [(folders[name], command.format(model).split()) for name, model in models for command in OF_TEXT]
     for run in RUNS:
         verb = {"translate": "translate", "align": "align"}.get(Run.open(run).experiment["task"], "score")
         commands.append((folders[AIDED.name], [verb, run, "pairs.tsv" if verb == "align" else "new.txt"]))
